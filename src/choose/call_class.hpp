@@ -8,10 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "choose/feedback.hpp"
+#include "choose/belief.hpp"
 #include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
 #include "forecast/call_sequence.hpp"
@@ -25,9 +28,11 @@ struct Candidate {
   Seconds predicted = 0;
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
   // The name of a rival, whose price is that of balance.
-  std::string_view rival = {};  // NOLINT(readability-redundant-member-init): often left out
+  std::string rival = {};  // NOLINT(readability-redundant-member-init): often left out
   /// A class tells its candidates apart by it.
-  [[nodiscard]] std::string_view name() const { return rival.empty() ? row->name : rival; }
+  [[nodiscard]] std::string_view name() const {
+    return rival.empty() ? row->name : std::string_view(rival);
+  }
 };
 
 /// A decision that the next calls of a class repeat.
@@ -53,9 +58,8 @@ class RecentCounts {
   std::size_t next_ = 0;
 };
 
-/// True if a call's duration is a mean over its ranks. That of an all-reduce is the one on the rank
-/// that came last, which is the next call's last rank again where one rank is late
-/// (docs/decisions/0016-selection.md). In the others a late rank may leave long before the rest.
+/// True if reviews compare the mean over the ranks of the time in a call. In an all-reduce the rank
+/// that comes last counts; in the others a late rank may leave long before the rest.
 [[nodiscard]] constexpr bool takes_mean_time(Collective collective) {
   return collective != Collective::allreduce;
 }
@@ -74,12 +78,12 @@ struct CallClass {
   /// calls pay in half of it. The time counts up to kMovingTimes times that of moving data, since
   /// plans shorten nothing else; more than once, so that ranks that mostly wait do not wait long
   /// for their plans.
-  static constexpr double kPlanning = 0.01;
+  static constexpr double kPlanning = 0.02;
   static constexpr double kMovingTimes = 10;
   /// Pays for the calls since the last payment into the budget.
   void pay_in() {
     const auto unpaid = static_cast<double>(calls - budgeted);
-    budget += kPlanning / 2 * std::min(elapsed, kMovingTimes * moving) * unpaid;
+    budget += kPlanning * std::min(elapsed, kMovingTimes * moving) * unpaid;
     budgeted = calls;
   }
   /// Takes planning time from the budget, if it holds so much; otherwise false.
@@ -87,6 +91,16 @@ struct CallClass {
     if (budget < cost) return false;
     budget -= cost;
     return true;
+  }
+
+  /// Plans and prices are to be made anew.
+  void drop_prices() {
+    priced_count = -1;
+    repeated = {};
+    knows_rivals = false;
+    rivals.clear();
+    arrival_independent.clear();
+    recent_prices.clear();
   }
 
   CallKey key = 0;
@@ -116,9 +130,10 @@ struct CallClass {
   std::uint64_t refresh_every = 0;      // one in so many calls goes to the library, to time it
   std::uint64_t futile_reviews = 0;  // reviews in a row in which deciding cost more than it gained
   RecentCounts recent_counts;        // elements
-  Seconds lost = 0;                  // by trials, against the best candidate's price
-  std::string_view current;          // the candidate chosen last, but for trials
-  std::map<std::string_view, Feedback> feedback;  // by candidate
+  std::optional<Network> network;    // that prices and plans assume; none: the agreed one
+  Belief belief;                     // of the candidates' costs, against these prices
+  std::uint64_t believed = 0;        // the last call that it was asked about
+  std::set<std::string, std::less<>> tried;  // candidates that have executed a call
   Repeated repeated;
   // The last plan whose stamps were left out, and the plan without them.
   std::shared_ptr<const Plan> stamped, bare;

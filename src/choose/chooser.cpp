@@ -60,9 +60,14 @@ CallClass& Chooser::class_of(const Problem& problem) {
   if (!fresh) return call_class;
   call_class.key = found->first;
   call_class.used = ++events_;
-  call_class.current = native_row(problem.collective).name;
-  // A first call is often a slow one. Classes of long calls are looked at from the second call on.
-  call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 2 : 8;
+  const auto learnt = classes_.find(learnt_);
+  if (learnt != classes_.end() && found != learnt) {
+    call_class.network = learnt->second.network;
+    call_class.belief.inherit(learnt->second.belief);
+  }
+  // The first call is often a slow one, and another may be by chance. Classes of long calls are
+  // looked at from the third call on.
+  call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 3 : 8;
   if (classes_.size() > kMaxClasses) forget_oldest();
   return call_class;
 }
@@ -78,7 +83,6 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.key = found->first;
   call_class.used = events_;
   call_class.active = true;
-  call_class.current = all_know.current;
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
   call_class.moving = all_know.moving;
@@ -111,16 +115,12 @@ const Network& Chooser::agreed_network() const {
   return agreed_ ? *agreed_ : policy_.network;
 }
 
-/// Candidates, prices and feedback were those of other plans.
+/// Candidates, prices and beliefs were those of other plans.
 void Chooser::drop_prices() {
   for (auto& [key, call_class] : classes_) {
-    call_class.priced_count = -1;
-    call_class.repeated = {};
-    call_class.knows_rivals = false;
-    call_class.rivals.clear();
-    call_class.arrival_independent.clear();
-    call_class.recent_prices.clear();
-    call_class.feedback.clear();
+    call_class.drop_prices();
+    call_class.network.reset();
+    call_class.belief = {};
   }
 }
 
@@ -137,8 +137,8 @@ void Chooser::watch_no_more() {
 
 const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
   if (std::exchange(skipped_, false)) {
-    miss();
     note({});
+    miss();
   }
   expected_.clear();
   if (watch_ && policy_.online) {
@@ -159,9 +159,10 @@ const Network& Chooser::network_of_plans(Collective collective) const {
 
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
-void Chooser::know(Collective collective, bool announced, bool nodes) {
-  pricer_.know(network_of_plans(collective), watch_ != nullptr && !rooted(collective), announced,
-               nodes && !policy_.reproducible);
+void Chooser::know(Collective collective, bool announced, bool nodes, const CallClass* of) {
+  const bool learnt = of != nullptr && of->network;
+  pricer_.know(learnt ? *of->network : network_of_plans(collective),
+               watch_ != nullptr && !rooted(collective), announced, nodes && !policy_.reproducible);
 }
 
 Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool announced) try {
@@ -192,7 +193,9 @@ Decision Chooser::without_nodes(const Decision& decision, const Problem& problem
       ruled_ != nullptr  ? *ruled_
       : chooses(problem) ? Choice{decision.row, by_name ? same_among(*decision.plan) : Parameters{}}
                          : policy_.choice(problem.collective);
-  know(problem.collective, false, false);
+  const auto found = classes_.find(last_.key);
+  const bool priced = chooses(problem) && ruled_ == nullptr && found != classes_.end();
+  know(problem.collective, false, false, priced ? &found->second : nullptr);
   Decision other = decision;
   other.plan = pricer_.plan(choice, problem, expected_);
   return other;
@@ -219,56 +222,53 @@ void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predic
   CallClass& call_class = announced_class_of(problem);
   ++call_class.calls;
   call_class.used = ++events_;
-  Feedback& feedback = call_class.feedback[row.name];
-  note({call_class.key, &row, row.name, predicted, feedback.uses() == 0});
-  feedback.use(call_class.calls);
+  note({call_class.key, &row, {}, predicted});
 }
 
 void Chooser::note(const Selection& selection) { before_ = std::exchange(last_, selection); }
 
 void Chooser::miss() {
-  if (watch_) watch_->miss();
+  if (!watch_) return;
+  watch_->miss();
+  learn(before_, std::nullopt);
+  before_ = {};
 }
 
 void Chooser::learn() {
   if (!watch_) return;
-  learn(before_, watch_->taken_before(), {});
-  learn(last_, watch_->taken(), watch_->last());
+  if (!before_.taken) before_.taken = watch_->taken_before();
+  learn(before_, watch_->cost_before());
+  before_ = {};
+  last_.taken = watch_->taken();
+  if (last_.row == nullptr || last_.name.empty()) return;
+  last_.waiting = waiting(watch_->last());
+  const auto found = classes_.find(last_.key);
+  if (found == classes_.end()) return;
+  last_.predicted =
+      pricer_.in_hindsight(found->second, last_.name, last_.predicted, watch_->last());
 }
 
-/// The duration of a call of which all ranks leave after the last arrival may be known only after
-/// the next call: until then its selection keeps the price for its arrivals.
-void Chooser::learn(Selection& selection, std::optional<Taken> known,
-                    const std::vector<Seconds>& arrivals) {
-  if (selection.row == nullptr) return;
+/// What a call cost is known when the next one's arrivals are. If they stay unknown, the exit of
+/// the rank that came last stands for it.
+void Chooser::learn(const Selection& selection, std::optional<Seconds> cost) {
   const auto found = classes_.find(selection.key);
-  if (found == classes_.end()) return;
+  if (selection.row == nullptr || selection.name.empty() || found == classes_.end()) return;
+  if (!cost && !selection.taken) return;
   CallClass& call_class = found->second;
   const Collective collective = selection.row->collective;
-  if (!arrivals.empty()) {
-    selection.waiting = waiting(arrivals);
-    if (!rooted(collective)) {
-      selection.predicted =
-          pricer_.in_hindsight(call_class, selection.name, selection.predicted, arrivals);
-    }
-  }
-  if (!known) return;
-  Seconds taken = takes_mean_time(collective) ? known->mean : known->on_last;
-  if (selection.best > 0) call_class.lost += std::max(0.0, taken - selection.best);
+  Seconds taken = cost ? *cost : selection.taken->on_last;
   constexpr double kWeight = 0.25;
-  const Seconds elapsed = known->mean + selection.waiting;
+  const Seconds elapsed = (selection.taken ? selection.taken->mean : taken) + selection.waiting;
   call_class.elapsed += kWeight * (elapsed - call_class.elapsed);
   call_class.waiting += kWeight * (selection.waiting - call_class.waiting);
   const Seconds moving = rooted(collective) ? elapsed : std::max(0.0, taken);
   call_class.moving += kWeight * (moving - call_class.moving);
-  Seconds predicted = selection.predicted;
-  if (rooted(collective)) {
-    if (arrivals.empty()) return;
-    predicted = pricer_.in_hindsight(call_class, selection.name, predicted, arrivals);
-    taken += selection.waiting;
-  }
-  if (!(predicted > 0) || selection.first) return;
-  call_class.feedback[selection.name].learn(taken / predicted, known->on_all / predicted);
+  if (rooted(collective)) taken += selection.waiting;
+  if (!(selection.predicted > 0)) return;
+  Belief::Arm arm = selection.arm;
+  arm.log_price = log_of(selection.predicted);
+  learnt_ = selection.key;
+  call_class.belief.learn(arm, taken / selection.predicted, selection.first);
 }
 
 }  // namespace latecomer

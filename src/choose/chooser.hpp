@@ -1,13 +1,12 @@
 // Decides about each call of a communicator: which algorithm executes it, with which plan. Under
-// automatic choice the MPI library's own collective is the safe default: another candidate is
-// chosen once the library's and the best balanced program's durations are known from three calls
-// each, and planning may only cost what the calls have paid for. Prices of the candidates are for
-// the expected arrivals; measured durations correct them (docs/decisions/0016-selection.md).
+// automatic choice the MPI library's own collective is the default. Once calls have taken long
+// enough, others are candidates: each has a price, for the arrivals that are expected or came
+// lately, and what calls cost corrects prices (choose/belief.hpp). Planning may only take what the
+// calls have paid for (docs/decisions/0016-selection.md).
 //
 // A price counts from the last arrival, since no algorithm can change what was before. In a rooted
-// collective ranks may leave earlier: there the price is the mean over the ranks of exit minus
-// arrival, and without expected arrivals the arrival-independent candidates are compared under
-// those of the last calls.
+// collective ranks may leave earlier: there the mean wait for the last rank is part of the price
+// and of the cost.
 //
 // A chooser is a deterministic function of its inputs, so ranks with equal inputs decide alike. It
 // uses neither MPI nor a clock: MPI programs and rehearsals share it.
@@ -51,7 +50,7 @@ class Chooser {
   /// chosen and no rank is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // The parts of the calls' time that overheads may take; for planning see CallClass::kPlanning.
-  static constexpr double kSetUp = 0.02;       // making CommResources
+  static constexpr double kSetUp = 0.05;       // making CommResources
   static constexpr double kLooking = 0.01;     // forecasting, while the library is chosen
   static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls, or stamps
 
@@ -178,19 +177,32 @@ class Chooser {
     CallKey key = 0;
     const Algorithm* row = nullptr;
     // Of the candidate; empty: a rule chose.
-    std::string_view name = {};  // NOLINT(readability-redundant-member-init): often left out
+    std::string name = {};  // NOLINT(readability-redundant-member-init): often left out
     Seconds predicted = 0;
-    bool first = false;    // its first call since it was judged: slower than the next ones
+    Belief::Arm arm = {};  // NOLINT(readability-redundant-member-init): often left out
+    bool first = false;    // its first call: slower than the next ones
     bool unusual = false;  // a trial, no plan affordable yet, or a short call that is watched
-    Seconds best = 0;      // in a trial of ours: the best candidate's price, if known
     Seconds waiting = 0;   // for the last rank, the mean over the ranks; once arrivals are known
+    std::optional<Taken> taken = {};  // NOLINT(readability-redundant-member-init)
   };
-  class Prices;
+
+  /// A candidate of the call at hand.
+  struct Pick {
+    std::size_t place = 0;  // in candidates_
+    Belief::Arm arm;
+    bool trial = false;  // another one is expected to cost less now
+  };
+  struct How {
+    bool announced = false;
+    bool whole = false;  // calls are compared whole
+  };
 
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   void judge(CallClass& call_class, Collective collective, const Review& all);
   static void leave_to_library(CallClass& call_class, std::uint64_t calls);
-  void know(Collective collective, bool announced, bool nodes = true);
+  void know(Collective collective, bool announced, bool nodes = true,
+            const CallClass* of = nullptr);
+  void follow_network(CallClass& call_class, const Problem& problem);
   /// The network that calls of the collective are planned for.
   [[nodiscard]] const Network& network_of_plans(Collective collective) const;
   void drop_prices();
@@ -204,26 +216,24 @@ class Chooser {
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   Decision leave_new_count(CallClass& call_class, Collective collective);
   [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
-  [[nodiscard]] const Candidate* trial_candidate(CallClass& call_class) const;
-  [[nodiscard]] const Candidate* doubtful_candidate(const CallClass& call_class) const;
-  [[nodiscard]] const Candidate& best_of(const CallClass& call_class) const;
-  [[nodiscard]] Seconds price_of_best(const CallClass& call_class) const;
-  [[nodiscard]] std::uint64_t calls_between_watched(const CallClass& call_class,
-                                                    const Candidate& chosen, const Problem& problem,
-                                                    bool whole) const;
+  [[nodiscard]] std::vector<Belief::Arm> arms(CallClass& call_class) const;
+  void learn_of_library(CallClass& call_class, const Belief::Arm& library) const;
+  [[nodiscard]] Pick pick_balanced(CallClass& call_class) const;
+  [[nodiscard]] Pick pick_by_belief(CallClass& call_class) const;
+  [[nodiscard]] Decision watch_or_repeat(CallClass& call_class, const Problem& problem,
+                                         const Pick& pick, How how);
+  [[nodiscard]] std::uint64_t calls_between_watched(const CallClass& call_class, const Pick& pick,
+                                                    const Problem& problem, bool whole) const;
   [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
                                                       const Problem& problem) const;
   [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
                                                    const Plan& plan) const;
-  [[nodiscard]] std::uint64_t next_event(const CallClass& call_class, Seconds price,
-                                         std::uint64_t every) const;
   void rest(CallClass& call_class, std::uint64_t every, bool observed);
   void repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every);
   [[nodiscard]] static std::shared_ptr<const Plan> without_stamps(
       CallClass& call_class, const std::shared_ptr<const Plan>& plan);
   void note(const Selection& selection);
-  void learn(Selection& selection, std::optional<Taken> known,
-             const std::vector<Seconds>& arrivals);
+  void learn(const Selection& selection, std::optional<Seconds> cost);
   void forget_oldest();
 
   Rank me_;
@@ -234,6 +244,7 @@ class Chooser {
   StateHash state_hash_ = 0;
   bool skipped_ = false;
   std::map<CallKey, CallClass> classes_;
+  CallKey learnt_ = 0;  // the class that was learnt about last
   std::uint64_t version_ = 0;
   std::uint64_t events_ = 0;
   Seconds spent_ = 0;      // seconds, by all reviewed calls

@@ -25,7 +25,7 @@ struct CachedPlan {
 
 class PlanCache {
  public:
-  static constexpr std::size_t kMaxBytes = std::size_t{96} << 10;
+  static constexpr std::size_t kMaxBytes = std::size_t{192} << 10;
 
   /// Returns the plan, or null if it would have to be made. Does not allocate.
   [[nodiscard]] const CachedPlan* find(const Choice& choice, const Problem& problem,

@@ -174,8 +174,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
   if (may_gain) {
     const double calls = (needed - spent_) / call_class.elapsed;
-    pause =
-        std::min(pause, std::max<std::uint64_t>(kReviewed, static_cast<std::uint64_t>(calls) + 1));
+    pause = std::min(pause, static_cast<std::uint64_t>(calls) + 1);
   }
   call_class.next_event = call_class.calls + pause;
   return false;

@@ -19,6 +19,7 @@ std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& amon
   if (fastest.placement.empty() || fastest.inner.empty()) return {};
   const Algorithm& nodes = find_algorithm(fastest.problem.collective, fastest.algorithm);
   std::vector<Rival> all = rivals(fastest.inner.front(), among);
+  std::erase_if(all, [](const Rival& each) { return !each.choice.parameters.empty(); });
   for (Rival& each : all) {
     each.choice = parse_choice(nodes.collective,
                                std::string(nodes.name) + ":among=" + std::string(each.name));
@@ -39,19 +40,26 @@ std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
   Network doubted = network;
   doubted.exchange = std::max(network.exchange, kExchange);
   const Seconds least = balanced_time(fastest, network);
-  std::vector<std::pair<Seconds, const Algorithm*>> found;
+  Knowledge doubting = balanced;
+  doubting.network = doubted;
+  std::vector<std::pair<Seconds, Rival>> found;
   for (const Algorithm& row : registry(fastest.problem.collective)) {
-    const bool other = row.kind == Kind::program && !row.arrival_aware && row.name != "fastest" &&
-                       row.name != fastest.algorithm;
+    const bool other = row.kind == Kind::program && !row.arrival_aware && row.name != "fastest";
     if (!other || !may_pay(row, fastest.problem, network)) continue;
-    const Plan plan = make_plan(row, fastest.problem, {}, balanced);
+    const Plan plan = make_plan(row, fastest.problem, {}, doubting);
+    const bool same = row.name == fastest.algorithm;
+    if (same && plan.parameters == fastest.parameters) continue;
     if (balanced_time(plan, network) > kDoubt * least) continue;
-    found.emplace_back(balanced_time(plan, doubted), &row);
+    const std::string name(row.name);
+    found.emplace_back(
+        balanced_time(plan, doubted),
+        Rival{{&row, same ? plan.parameters : Parameters{}}, same ? name + "'" : name});
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
   std::vector<Rival> all;
-  for (const auto& [price, row] : found) {
-    if (all.size() < kMost) all.push_back({{row, {}}, row->name});
+  for (std::size_t i = 0; i < found.size() && all.size() < kMost; ++i) {
+    const bool alike = i > 0 && found[i].first == found[i - 1].first;  // one algorithm, two names
+    if (!alike) all.push_back(std::move(found[i].second));
   }
   return all;
 }

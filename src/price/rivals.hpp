@@ -1,7 +1,7 @@
 // Balanced programs that may be faster than the one with the least price, since prices are off.
 #pragma once
 
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -15,7 +15,8 @@ inline constexpr double kDoubt = 1.3;
 /// A balanced program that may be faster than the one with the least price.
 struct Rival {
   Choice choice;
-  std::string_view name;  // of the program; on nodes of that among them
+  std::string
+      name;  // of the program, or with a ' if it has other parameters; on nodes of that among
 };
 
 /// Returns the programs whose balanced price is at most kDoubt times that of `fastest`, the plan

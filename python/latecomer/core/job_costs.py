@@ -53,7 +53,7 @@ class JobCosts:
     `connect` is assumed, not measured here: making communicators, a common clock and memory, for
     each doubling of the ranks (docs/decisions/0016-selection.md). `look` is expecting arrivals,
     deciding and learning in a call that is decided about, without plans and prices: 5 us
-    (docs/decisions/0040-repeated-decisions.md; the forecast's part is measured by `core_tests
+    (docs/decisions/0016-selection.md; the forecast's part is measured by `core_tests
     --gtest_also_run_disabled_tests --gtest_filter='ForecastCost*'`).
     `plans` is making a plan and building a rank's program, whether it runs or not; `prices` is
     pricing a plan for given arrivals. Algorithms that are not listed cost as much as the dearest

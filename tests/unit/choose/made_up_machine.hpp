@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -30,8 +31,12 @@ inline Seconds waited(const std::vector<Seconds>& arrivals) {
              static_cast<double>(arrivals.size());
 }
 
-/// How many times its price a call of a row takes.
+/// How many times its price on the built-in network a call of an algorithm takes.
 using Machine = std::function<double(std::string_view row)>;
+
+inline Plan fastest_plan(const Problem& problem) {
+  return make_plan(find_algorithm(problem.collective, "fastest"), problem, {}, {});
+}
 
 /// The ranks of a communicator: one chooser, and the stamps of the others.
 class World {
@@ -59,9 +64,9 @@ class World {
     if (!again) (void)chooser.expect(problem);
     const Decision decision = again ? *again : chooser.decide(problem);
     const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
-    const Seconds predicted = decision.predicted > 0 ? decision.predicted : balanced(problem);
+    const Seconds predicted = price(decision, problem, given);
     const std::string_view name = name_of(decision);
-    Seconds taken = predicted * machine(name);
+    Seconds taken = seconds ? seconds(name) : predicted * machine(name);
     moving += taken;
     const Seconds all_in = taken + overhead * balanced(problem);
     const Seconds alone = taken;
@@ -89,12 +94,29 @@ class World {
   /// How many times its price the ranks that do not come last leave a call before that one; null:
   /// all leave together.
   Machine ahead;
+  /// The seconds that a call of a row takes, whatever its price; null: by the machine.
+  std::function<Seconds(std::string_view row)> seconds;
 
  private:
-  /// The row; of one of the programs that `nodes` may run among nodes, that program.
+  /// The library, or the algorithm of the plan; of `nodes` that among nodes.
   static std::string_view name_of(const Decision& decision) {
-    if (decision.row->name != "nodes") return decision.row->name;
+    if (decision.plan == nullptr) return "native";
+    if (decision.row->name != "nodes") return decision.plan->algorithm;
     return decision.plan->inner.front().algorithm;
+  }
+
+  /// On the built-in network, whatever is believed of it.
+  [[nodiscard]] Seconds price(const Decision& decision, const Problem& problem,
+                              const std::vector<Seconds>& given) {
+    if (decision.plan == nullptr) return balanced(problem);
+    if (decision.plan == priced_ && given == priced_for_) return price_;
+    priced_ = decision.plan;
+    priced_for_ = given;
+    const Placement& placement = chooser.placement();
+    price_ = given.empty() ? balanced_time(*priced_, {}, placement)
+                           : mean_after_last(*priced_, {}, given, placement);
+    if (rooted(problem.collective)) price_ += waited(given);
+    return price_;
   }
 
   static Seconds balanced(const Problem& problem) {
@@ -104,12 +126,10 @@ class World {
 
   std::string_view watch(const Problem& problem, CallClass* of, const Machine& machine) {
     chooser.skip();
-    const bool priced = of != nullptr && !of->arrival_independent.empty();
-    const Seconds price = priced ? of->arrival_independent.front().predicted : balanced(problem);
-    const Seconds seconds = price * machine("native");
-    time += seconds;
-    moving += seconds;
-    if (of == nullptr || !Chooser::watched(*of, seconds)) return "native";
+    const Seconds taken = seconds ? seconds("native") : balanced(problem) * machine("native");
+    time += taken;
+    moving += taken;
+    if (of == nullptr || !Chooser::watched(*of, taken)) return "native";
     ++reviews;
     if (chooser.reviewed(*of, problem, chooser.review(*of, true)) && !chooser.watch()) {
       chooser.connected(1);
@@ -141,6 +161,9 @@ class World {
 
   std::size_t ranks_;
   std::deque<Watch> others_;
+  std::shared_ptr<const Plan> priced_;  // last
+  std::vector<Seconds> priced_for_;
+  Seconds price_ = 0;
 };
 
 struct Played {

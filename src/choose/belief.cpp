@@ -1,0 +1,177 @@
+#include "choose/belief.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace latecomer {
+namespace {
+
+constexpr double kLeastRatio = 1e-3;  // no price is off by more
+constexpr std::size_t kCosts = Belief::kParts - 1;
+
+/// The chance that a Gaussian is below so many deviations, within 0.01.
+double below(double deviations) { return 1 / (1 + exp_of(-1.702 * deviations)); }
+
+/// The expected least of two positive numbers, whose means are 1 and exp(log_ratio) and the
+/// logarithm of whose ratio has this deviation.
+double least_of_two(double log_ratio, double deviation) {
+  const double ratio = exp_of(log_ratio);
+  if (deviation < 1e-9) return std::min(1.0, ratio);
+  const double half = deviation / 2;
+  return below(log_ratio / deviation - half) + ratio * below(-log_ratio / deviation - half);
+}
+
+}  // namespace
+
+double log_of(double value) {
+  constexpr double kLog2 = 0.693147180559945309;
+  int exponent = 0;
+  double mantissa = std::frexp(value, &exponent);
+  if (mantissa < 0.70710678) {
+    mantissa *= 2;
+    --exponent;
+  }
+  const double s = (mantissa - 1) / (mantissa + 1);
+  const double square = s * s;
+  double sum = 0;
+  for (int power = 13; power > 0; power -= 2) sum = 1.0 / power + square * sum;
+  return exponent * kLog2 + 2 * s * sum;
+}
+
+double exp_of(double power) {
+  constexpr double kLog2 = 0.693147180559945309;
+  const double bounded = std::clamp(power, -600.0, 600.0);
+  const double twos = std::floor(bounded / kLog2 + 0.5);
+  const double rest = bounded - twos * kLog2;
+  double sum = 1;
+  for (int term = 11; term > 0; --term) sum = 1 + rest / term * sum;
+  return std::ldexp(sum, static_cast<int>(twos));
+}
+
+std::size_t Belief::place(std::string_view name, double deviation) {
+  const auto found = std::ranges::find(names_, name);
+  if (found != names_.end()) return kParts + static_cast<std::size_t>(found - names_.begin());
+  const std::size_t before = mean_.empty() ? 0 : size();
+  const std::size_t now = kParts + names_.size() + 1;
+  std::vector<double> wider(now * now, 0);
+  for (std::size_t i = 0; i < now; ++i) {
+    for (std::size_t j = 0; j < now; ++j) {
+      double& to = wider[i * now + j];
+      if (i < before && j < before) {
+        to = covariance(i, j);
+      } else if (i < kCosts && j < kCosts) {
+        to = kNetwork * kNetwork + (i == j ? kPart * kPart : 0);
+      } else if (i == kCosts && j == kCosts) {
+        to = kExchange * kExchange;
+      }
+    }
+  }
+  wider.back() = deviation * deviation;
+  covariance_ = std::move(wider);
+  mean_.resize(now, 0);
+  names_.emplace_back(name);
+  known_.push_back(false);
+  return now - 1;
+}
+
+Belief::Shares Belief::off() const {
+  Shares all{};
+  if (!mean_.empty()) std::copy_n(mean_.begin(), kParts, all.begin());
+  return all;
+}
+
+void Belief::rebase(const Shares& by) {
+  for (std::size_t part = 0; part < kParts; ++part) mean_[part] -= by[part];
+}
+
+void Belief::inherit(const Belief& other) {
+  if (other.mean_.empty()) return;
+  mean_.assign(other.mean_.begin(), other.mean_.begin() + kParts);
+  covariance_.assign(kParts * kParts, 0);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    for (std::size_t j = 0; j < kParts; ++j) covariance(i, j) = other.covariance(i, j);
+  }
+}
+
+bool Belief::knows(std::string_view name) const {
+  const auto found = std::ranges::find(names_, name);
+  return found != names_.end() && known_[static_cast<std::size_t>(found - names_.begin())];
+}
+
+double Belief::seen(const Arm& arm, std::span<const double> values) const {
+  double sum = values[arm.place];
+  for (std::size_t part = 0; part < kParts; ++part) sum += arm.shares[part] * values[part];
+  return sum;
+}
+
+std::vector<double> Belief::covariances_with(const Arm& arm) const {
+  std::vector<double> all(size());
+  for (std::size_t i = 0; i < size(); ++i) {
+    all[i] = seen(arm, std::span(covariance_).subspan(i * size(), size()));
+  }
+  return all;
+}
+
+double Belief::log_cost(const Arm& arm) const { return arm.log_price + seen(arm, mean_); }
+
+double Belief::doubt(const Arm& arm) const { return std::sqrt(seen(arm, covariances_with(arm))); }
+
+void Belief::learn(const Arm& arm, double ratio, bool first) {
+  const std::vector<double> with = covariances_with(arm);
+  const double believed = seen(arm, with);
+  const double variance = believed + chance_ + (first ? kFirst * kFirst : 0);
+  const double most = kMostOff * std::sqrt(variance);
+  // Costs are off by factors, but chance adds to them: its mean is that of costs, not of
+  // logarithms.
+  const double expected = seen(arm, mean_);
+  const double unknown = believed / variance;
+  const double by_sum = ratio * exp_of(-expected) - 1;
+  const double by_factor = ratio > kLeastRatio ? log_of(ratio) - expected : by_sum;
+  const double off = std::clamp(unknown * by_factor + (1 - unknown) * by_sum, -most, most);
+  if (!first) {
+    const double by_chance = std::max(0.0, off * off - believed);
+    chance_ = std::max(kLeastChance * kLeastChance, chance_ + kRenewal * (by_chance - chance_));
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    mean_[i] += with[i] / variance * off;
+    for (std::size_t j = 0; j < size(); ++j) covariance(i, j) -= with[i] * with[j] / variance;
+  }
+  // A surprise: chance is greater than believed, or the candidate has changed.
+  covariance(arm.place, arm.place) += kRenewal * std::max(0.0, off * off - variance);
+  known_[arm.place - kParts] = true;
+}
+
+void Belief::forget(double calls) {
+  for (std::size_t i = kParts; i < size(); ++i) covariance(i, i) += kForget * kForget * calls;
+}
+
+Belief::Choice Belief::choose(std::span<const Arm> arms, double horizon) const {
+  std::vector<double> costs;
+  for (const Arm& arm : arms) costs.push_back(log_cost(arm));
+  Choice choice;
+  choice.best = choice.chosen =
+      static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+  double least = 0;
+  for (std::size_t i = 0; i < arms.size(); ++i) {
+    const std::vector<double> with = covariances_with(arms[i]);
+    const double deviation = std::sqrt(seen(arms[i], with) + chance_);
+    // What the call shows moves the others, too: what counts is by how much they move apart.
+    const double moves = seen(arms[i], with);
+    double afterwards = 1;
+    for (std::size_t other = 0; other < arms.size(); ++other) {
+      const bool pair = i == choice.best ? other != i : other == choice.best;
+      if (!pair) continue;
+      const std::size_t rival = i == choice.best ? other : i;
+      const double apart = std::abs(moves - seen(arms[other], with)) / deviation;
+      afterwards = std::min(afterwards, least_of_two(costs[rival] - costs[choice.best], apart));
+    }
+    const double value = exp_of(costs[i] - costs[choice.best]) + horizon * afterwards;
+    if (i == 0 || value < least) {
+      least = value;
+      choice.chosen = i;
+    }
+  }
+  return choice;
+}
+
+}  // namespace latecomer
