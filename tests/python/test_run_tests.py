@@ -1,5 +1,6 @@
 """The runner of all suites: what failed is run again alone, and silence is what a deadline is of."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_only_the_failed_cases_run_again(tmp_path):
 def test_a_deadline_is_of_silence(tmp_path):
     talks = "import time\nfor _ in range(22): print('.', flush=True); time.sleep(0.5)"
     assert run_tests.execute(python(talks), 10)[0] == 0
-    code, output = run_tests.execute(
+    code, output, _ = run_tests.execute(
         python("print('x', flush=True)\nimport time\ntime.sleep(600)"), 2
     )
     assert code == 124
@@ -76,7 +77,8 @@ def test_a_deadline_is_of_silence(tmp_path):
 
 
 def test_a_command_that_cannot_start_is_told():
-    assert run_tests.execute(["/no/such"], 5) == (127, "/no/such: No such file or directory")
+    ended = run_tests.execute(["/no/such"], 5)
+    assert (ended.code, ended.output) == (127, "/no/such: No such file or directory")
 
 
 def test_the_excerpt_of_a_long_output_has_what_failed():
@@ -85,3 +87,13 @@ def test_the_excerpt_of_a_long_output_has_what_failed():
         "/x/a_test.cpp:41: rank 1: x >= 3\n/x/a_test.cpp:41: rank 0: x >= 3\nFAILED a on 2 ranks"
     )
     assert run_tests.excerpt(f"ok     b\n{failed}\n{lines}").startswith(failed)
+
+
+def test_the_line_of_a_suite_tells_its_cpu_seconds(capsys):
+    code = "import time\nwhile time.process_time() < 1.6: pass"
+    inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
+    run_all(Suite("spins", python(inner)), Suite("none", ["no-such-program"]))
+    told = re.findall(r"== (\w+): .* \(\d+ s, (\d+) s of CPU\)", capsys.readouterr().out)
+    assert [name for name, _ in told] == ["spins", "none"]
+    assert int(told[0][1]) >= 2
+    assert told[1][1] == "0"
