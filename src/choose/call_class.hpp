@@ -108,6 +108,7 @@ struct CallClass {
   /// Calls before this number go to the MPI library without being looked at.
   std::uint64_t next_event = 0;
   bool active = false;
+  bool announced = false;  // its calls are decided by rank 0, which alone learns about them
   // Durations on this rank. The first call, which is often slow, is not noted.
   Durations library;  // calls of the MPI library's own collective
   Durations decided;  // calls decided about since the last review, with all overhead

@@ -83,6 +83,9 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.key = found->first;
   call_class.used = events_;
   call_class.active = true;
+  call_class.announced = true;
+  call_class.network = all_know.network;
+  call_class.belief.inherit(all_know.belief);
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
   call_class.moving = all_know.moving;
@@ -267,7 +270,7 @@ void Chooser::learn(const Selection& selection, std::optional<Seconds> cost) {
   if (!(selection.predicted > 0)) return;
   Belief::Arm arm = selection.arm;
   arm.log_price = log_of(selection.predicted);
-  learnt_ = selection.key;
+  if (!call_class.announced) learnt_ = selection.key;
   call_class.belief.learn(arm, taken / selection.predicted, selection.first);
 }
 

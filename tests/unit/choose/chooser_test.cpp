@@ -493,8 +493,15 @@ TEST(Chooser, AnnouncedCallsAreApart) {
     for (World* const world : {&rank_0, &rank_1}) (void)world->chooser.expect(kProblem);
     const Decision decision = rank_0.chooser.decide(kProblem, true);
     rank_1.chooser.adopt(kProblem, *decision.row, decision.predicted);
-    const Problem other{Collective::allreduce, 16, 1 << 18, 4};
+    for (World* const world : {&rank_0, &rank_1}) {
+      world->observe({}, 50 * decision.predicted);  // the network is slower than rank 0 thought
+    }
+    // Of a length that has not come before.
+    const Problem other{Collective::allreduce, 16, Count{1} << (i % 3 == 0 ? 10 + i / 3 : 18), 4};
     ASSERT_EQ(rank_0.call(other, same), rank_1.call(other, same)) << i;
+    EXPECT_EQ(rank_0.chooser.class_of(other).belief.off(),
+              rank_1.chooser.class_of(other).belief.off())
+        << i;
   }
 }
 

@@ -82,6 +82,28 @@ class World {
     return name;
   }
 
+  /// All ranks say when they came, and left after `taken` from the last arrival on; the others
+  /// `before_last` earlier.
+  void observe(const std::vector<Seconds>& arrivals, Seconds taken, Seconds before_last = 0) {
+    time += 1;
+    const Seconds last_arrival =
+        arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
+    const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
+    const Seconds exit = time + last_arrival + taken;
+    const auto exit_of = [&](std::size_t rank) {
+      return arrival(rank) == last_arrival ? exit : exit - before_last;
+    };
+    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit_of(0));
+    for (std::size_t rank = 1; rank < ranks_; ++rank) {
+      std::vector<char> data;
+      others_[rank - 1].begin_exchange(time + arrival(rank), exit_of(rank)).pack(data);
+      piggyback.unpack(data.data(), data.size());
+    }
+    chooser.watch()->end_exchange();
+    chooser.learn();
+    time = exit;
+  }
+
   Chooser chooser;
   Decision last;
   int observed = 0;
@@ -136,27 +158,6 @@ class World {
       chooser.watch_arrivals();
     }
     return "native";
-  }
-
-  /// All ranks say when they came, and left after `taken` from the last arrival on.
-  void observe(const std::vector<Seconds>& arrivals, Seconds taken, Seconds before_last) {
-    time += 1;
-    const Seconds last_arrival =
-        arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
-    const auto arrival = [&](std::size_t rank) { return arrivals.empty() ? 0 : arrivals[rank]; };
-    const Seconds exit = time + last_arrival + taken;
-    const auto exit_of = [&](std::size_t rank) {
-      return arrival(rank) == last_arrival ? exit : exit - before_last;
-    };
-    Piggyback& piggyback = chooser.watch()->begin_exchange(time + arrival(0), exit_of(0));
-    for (std::size_t rank = 1; rank < ranks_; ++rank) {
-      std::vector<char> data;
-      others_[rank - 1].begin_exchange(time + arrival(rank), exit_of(rank)).pack(data);
-      piggyback.unpack(data.data(), data.size());
-    }
-    chooser.watch()->end_exchange();
-    chooser.learn();
-    time = exit;
   }
 
   std::size_t ranks_;
