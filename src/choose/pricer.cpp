@@ -16,7 +16,7 @@ namespace latecomer {
 namespace {
 
 constexpr double kNoWorse = 1.5;  // a protocol's price in balance over the best program's, at most
-constexpr std::size_t kRecentCalls = 5;  // their arrivals stand for the next call's
+constexpr std::size_t kRecentCalls = 8;  // their arrivals stand for the next call's
 
 using Rows = std::array<const Algorithm*, kCollectives>;
 

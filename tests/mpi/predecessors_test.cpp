@@ -56,7 +56,7 @@ MPI_TEST(a_later_communicator_goes_on_with_what_was_learned) {
     calls = state_of(comm).resources->calls;
   }
   const Communicator later = chosen("alpha=51us");
-  sum_long_vectors(context, later, 2);
+  sum_long_vectors(context, later, 3);  // until their first review
   const CommState& state = state_of(later);
   CHECK_EQ(state.chooser.state_hash(), state_hash);
   CHECK(state.resources != nullptr && state.resources->comm->link().comm() == internal);
@@ -74,7 +74,7 @@ MPI_TEST(another_policy_learns_anew) {
     state_hash = state_of(comm).chooser.state_hash();
   }
   const Communicator later = chosen("alpha=53us");
-  sum_long_vectors(context, later, 2);
+  sum_long_vectors(context, later, 3);  // until their first review
   CHECK(state_of(later).chooser.state_hash() != state_hash);
   sum_long_vectors(context, later, 20);
 }

