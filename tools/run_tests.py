@@ -79,7 +79,7 @@ SLOW = [
     "Chooser.TellsOfShortCalls*", "Chooser.TriesTheWorseEverMoreRarely",
     "Chooser.ChoosesTheSameWhenToldTheSame", "Forecasts.MemoryIsBounded",
     "Forecast.AfterMany*", "Forecast.LatenessWithoutMemory*",
-    "Forecast.OfCallsLikeTheOthersFewAreLookedAt", "Forecast.ARankLateInEveryKthCall*",
+    "Forecast.ARankLateInEveryKthCall*",
     "*.GivesTheSameBitsEverywhere", "*SameBits.OnAllRanks*", "*.NeedsNoMoreStepsThanThePaper",
     "Rehearsal.IsAlwaysRightAndNeverStuck", "Logs.EachIsAProgramThatTheVerifierAccepts",
 ]  # fmt: skip
