@@ -2,7 +2,7 @@
 
 A world says what calls take and how long ranks compute before them. `random_world` draws one from
 all that is usual; PATHOLOGIES are those in which an earlier automatic choice went wrong, by the
-paragraphs of docs/decisions/0013-forecast.md, 0016-selection.md and 0040-repeated-decisions.md.
+paragraphs of docs/decisions/0016-selection.md and 0040-repeated-decisions.md, or a forecast did.
 """
 
 from __future__ import annotations
