@@ -80,7 +80,7 @@ SLOW = [
     "Chooser.TellsOfShortCalls*", "Chooser.TriesTheWorseEverMoreRarely",
     "Chooser.ChoosesTheSameWhenToldTheSame", "Forecasts.MemoryIsBounded",
     "Forecast.AfterMany*", "Forecast.LatenessWithoutMemory*",
-    "Forecast.OfCallsLikeTheOthersFewAreLookedAt", "Forecast.ARankLateInEveryKthCall*",
+    "Forecast.ARankLateInEveryKthCall*",
     "*.GivesTheSameBitsEverywhere", "*SameBits.OnAllRanks*", "*.NeedsNoMoreStepsThanThePaper",
     "Rehearsal.IsAlwaysRightAndNeverStuck", "Rehearsal.TheChoiceEndsOnTheBest*",
     "Chooser.TakesNoProtocolForWhatCanBeCut", "Chooser.ComparesWholeCallsWhere*",

@@ -1,9 +1,6 @@
 #include "forecast/arrival_grid.hpp"
 
-#include <algorithm>
 #include <cmath>
-
-#include "forecast/pattern.hpp"
 
 namespace latecomer {
 namespace {
@@ -14,42 +11,30 @@ constexpr float kSteps = 32;
 float power_of_two(float value) {
   int exponent = 0;
   const float fraction = std::frexp(value, &exponent);
-  if (fraction == 0) return 0;
-  return std::ldexp(1.0F, fraction == 0.5F ? exponent - 1 : exponent);
+  return fraction == 0 ? 0 : std::ldexp(1.0F, fraction == 0.5F ? exponent - 1 : exponent);
 }
 
 }  // namespace
 
-void ArrivalGrid::snap(std::span<const float> arrivals, Seconds min_step, Seconds mean_error) {
-  if (!fits(arrivals, mean_error)) round(arrivals, min_step);
-}
-
-void ArrivalGrid::last(std::vector<Seconds>& arrivals) const {
-  arrivals.resize(together_ ? 0 : steps_.size());
-  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    arrivals[rank] = static_cast<Seconds>(step_) * steps_[rank];
-  }
-}
-
-bool ArrivalGrid::fits(std::span<const float> arrivals, Seconds mean_error) const {
-  if (steps_.size() != arrivals.size()) return false;
+std::vector<Seconds> ArrivalGrid::snap(PatternView arrivals, Seconds min_step, Seconds mean_error) {
   const auto difference = [&](std::size_t rank) {
     return arrivals[rank] - step_ * static_cast<float>(steps_[rank]);
   };
   const Seconds allowed = 2 * step_ + mean_error;
-  return extremes(arrivals.size(), difference).range() <= allowed;
-}
-
-void ArrivalGrid::round(std::span<const float> arrivals, Seconds min_step) {
-  const auto range = extremes_of(arrivals);
-  const auto min = static_cast<float>(min_step);
-  step_ = std::max(power_of_two(range.range() / kSteps), power_of_two(min));
-  steps_.assign(arrivals.size(), 0);
-  together_ = range.range() < step_ / 2 || step_ == 0;
-  if (together_) return;
-  for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-    steps_[rank] = static_cast<std::uint8_t>(nearest((arrivals[rank] - range.min) / step_));
+  if (steps_.size() != arrivals.size() || extremes(arrivals.size(), difference).range() > allowed) {
+    const auto [first, last] = extremes_of(arrivals);
+    step_ = power_of_two(std::max((last - first) / kSteps, static_cast<float>(min_step)));
+    const auto rounded = [this, min = first](float arrival) {
+      return static_cast<std::uint8_t>(step_ > 0 ? (arrival - min) / step_ + 0.5F : 0);
+    };
+    steps_.resize(arrivals.size());
+    std::ranges::transform(arrivals, steps_.begin(), rounded);
   }
+  std::vector<Seconds> snapped(std::ranges::max(steps_) > 0 ? steps_.size() : 0);
+  for (std::size_t rank = 0; rank < snapped.size(); ++rank) {
+    snapped[rank] = static_cast<Seconds>(step_) * steps_[rank];
+  }
+  return snapped;
 }
 
 }  // namespace latecomer

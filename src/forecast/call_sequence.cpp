@@ -2,108 +2,76 @@
 
 #include <algorithm>
 #include <bit>
+#include <span>
 
 namespace latecomer {
-
 namespace {
 
-/// FNV-1a of 64-bit words, with the high bits folded back, so that all bits depend on all words.
-class KeyHash {
- public:
-  KeyHash& add(std::uint64_t word) {
-    hash_ = (hash_ ^ word) * 0x100000001b3ULL;
-    hash_ ^= hash_ >> 32U;
-    return *this;
-  }
-  [[nodiscard]] CallKey key() const { return hash_; }
-
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
-};
-
+/// FNV-1a of words, with the high bits folded back: all bits depend on all words.
 CallKey key_of(const Problem& problem, Count bytes) {
-  const auto kind = static_cast<std::uint64_t>(problem.collective);
   const bool has_root = rooted(problem.collective);
+  const auto kind = static_cast<std::uint64_t>(problem.collective);
+  const auto size = static_cast<std::uint64_t>(bytes);
+  const auto root = static_cast<std::uint64_t>(has_root ? problem.root : 0);
   const std::uint64_t flags =
       (has_root ? 1U : 0U) | (problem.commutative ? 2U : 0U) | (problem.exact ? 4U : 0U);
-  return KeyHash()
-      .add(kind << 8U | flags)
-      .add(static_cast<std::uint64_t>(bytes))
-      .add(has_root ? static_cast<std::uint64_t>(problem.root) : 0)
-      .key();
-}
-
-/// The smallest size of a size's class.
-Count class_of(Count bytes) {
-  constexpr unsigned kBits = 4;  // kept of a size: eighths of an octave
-  const auto size = static_cast<std::uint64_t>(bytes);
-  const auto width = static_cast<unsigned>(std::bit_width(size));
-  const unsigned less = width > kBits ? width - kBits : 0;
-  return static_cast<Count>(size >> less << less);
+  CallKey hash = 0xcbf29ce484222325ULL;
+  for (const std::uint64_t word : {kind << 8U | flags, size, root}) {
+    hash = (hash ^ word) * 0x100000001b3ULL;
+    hash ^= hash >> 32U;
+  }
+  return hash;
 }
 
 }  // namespace
 
-/// Hashes the facts that MPI makes equal on all ranks.
 CallKey call_key(const Problem& problem) { return key_of(problem, problem.bytes()); }
 
-CallKey class_key(const Problem& problem) { return key_of(problem, class_of(problem.bytes())); }
-
-void CallSequence::add(CallKey key) {
-  count_held(key);
-  keys_[calls_++ % kSlots] = key;
-  const int before = period_;
-  period_ = longest_held();
-  if (period_ == 0) {
-    position_ = 0;
-  } else if (period_ == before && held(period_) > static_cast<std::uint64_t>(period_)) {
-    position_ = (position_ + 1) % period_;
-  } else {
-    position_ = (period_ - minimal_rotation()) % period_;
-  }
+CallKey class_key(const Problem& problem) {
+  constexpr int kBits = 4;  // kept of a size: eighths of an octave
+  const Count size = problem.bytes();
+  const auto width = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size)));
+  const int less = std::max(width - kBits, 0);
+  return key_of(problem, size >> less << less);
 }
 
-void CallSequence::count_held(CallKey key) {
-  for (int period = 1; period <= kLongestPeriod; ++period) {
-    if (calls_ < static_cast<std::uint64_t>(period)) break;
-    std::uint64_t& held = held_[static_cast<std::size_t>(period)];
-    held = key == ago(period) ? held + 1 : 0;
+void CallSequence::add(CallKey key) {
+  const int before = period_;
+  find_period(key);
+  keys_[calls_++ % keys_.size()] = key;
+  const auto period = static_cast<std::uint64_t>(period_);
+  if (period_ != 0 && period_ == before && held_[period] > period) {
+    position_ = (position_ + 1) % period_;
+  } else {
+    position_ = period_ == 0 ? 0 : (period_ - minimal_rotation()) % period_;
   }
 }
 
 /// The true period holds on while shorter ones that fit inside it break, and its multiples have
 /// held less long.
-int CallSequence::longest_held() const {
-  int best = 0;
-  for (int period = 1; period <= kLongestPeriod; ++period) {
-    if (held(period) < static_cast<std::uint64_t>(period)) continue;
-    if (best == 0 || held(period) > held(best)) best = period;
+void CallSequence::find_period(CallKey next) {
+  std::uint64_t longest = 0;
+  period_ = 0;
+  for (std::uint64_t period = 1; period < held_.size() && period <= calls_; ++period) {
+    std::uint64_t& held = held_[period];
+    held = next == ago(static_cast<int>(period)) ? held + 1 : 0;
+    if (held < period || held <= longest) continue;
+    longest = held;
+    period_ = static_cast<int>(period);
   }
-  return best;
 }
 
 /// The start of the minimal rotation of the last `period_` keys, counted from the oldest of them.
 int CallSequence::minimal_rotation() const {
-  int best = 0;
-  int other = 1;
-  for (int same = 0; other < period_ && same < period_;) {
-    const CallKey of_best = ago(period_ - (best + same) % period_);
-    const CallKey of_other = ago(period_ - (other + same) % period_);
-    if (of_best == of_other) {
-      ++same;
-      continue;
-    }
-    // No rotation that starts within the common part can be less than both.
-    if (of_other < of_best) {
-      const int passed = best + same + 1;
-      best = std::max(other, passed);
-      other = best + 1;
-    } else {
-      other += same + 1;
-    }
-    same = 0;
+  const auto period = static_cast<std::size_t>(period_);
+  std::array<CallKey, 2UL * kLongestPeriod> twice{};
+  for (int i = 0; i < 2 * period_; ++i) *(twice.begin() + i) = ago(period_ - i % period_);
+  const auto rotation = [&](std::size_t start) { return std::span(twice).subspan(start, period); };
+  std::size_t best = 0;
+  for (std::size_t start = 1; start < period; ++start) {
+    if (std::ranges::lexicographical_compare(rotation(start), rotation(best))) best = start;
   }
-  return best;
+  return static_cast<int>(best);
 }
 
 HistoryKey CallSequence::place(CallKey key) const {

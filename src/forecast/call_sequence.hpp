@@ -14,32 +14,26 @@ namespace latecomer {
 using CallKey = std::uint64_t;
 
 [[nodiscard]] CallKey call_key(const Problem& problem);
-
 /// The key of a call's class: calls of about the same size share it, so that sizes that never
 /// repeat have a history in common. From 16 bytes on, classes are eighths of an octave.
 [[nodiscard]] CallKey class_key(const Problem& problem);
 
-/// The key of a history: a call key, and the position in the period if the key occurs in it more
-/// than once. Period 0: the call key alone.
+/// The key of a history: a call key, and the position in the period if it occurs more than once.
+/// Period 0: the call key alone.
 struct HistoryKey {
   CallKey key = 0;
   int period = 0;
   int position = 0;
-
   auto operator<=>(const HistoryKey&) const = default;
 };
 
-/// Time a call: O(64).
 class CallSequence {
  public:
   static constexpr int kLongestPeriod = 64;
 
-  /// Adds the next call.
   void add(CallKey key);
-
-  /// The period of the calls so far: among the periods that were gone through at least twice, the
-  /// one that has held longest; 0: none. (The shortest one that held for two rounds would be 1
-  /// after each A, A in the loop A, A, B.)
+  /// Among the periods that were gone through at least twice, the one that has held longest; 0:
+  /// none. (The shortest one would be 1 after each A, A in the loop A, A, B.)
   [[nodiscard]] int period() const { return period_; }
   /// The next call's position in the period, counted from the start of its minimal rotation, so
   /// that a loop has the same positions wherever it was entered. 0 without a period.
@@ -50,20 +44,14 @@ class CallSequence {
   [[nodiscard]] HistoryKey place(CallKey key) const;
 
  private:
-  static constexpr std::size_t kSlots = kLongestPeriod;
-
   [[nodiscard]] CallKey ago(int calls) const {
-    return keys_[(calls_ - static_cast<std::uint64_t>(calls)) % kSlots];
+    return keys_[(calls_ - static_cast<std::uint64_t>(calls)) % keys_.size()];
   }
-  void count_held(CallKey key);
-  [[nodiscard]] int longest_held() const;
+  void find_period(CallKey next);
   [[nodiscard]] int minimal_rotation() const;
-  [[nodiscard]] std::uint64_t held(int period) const {
-    return held_[static_cast<std::size_t>(period)];
-  }
 
   std::uint64_t calls_ = 0;
-  std::array<CallKey, kSlots> keys_{};  // the last ones, in a ring
+  std::array<CallKey, kLongestPeriod> keys_{};  // the last ones, in a ring
   // By period: the number of calls in a row, up to the last one, that repeat the call a period ago.
   std::array<std::uint64_t, kLongestPeriod + 1> held_{};
   int period_ = 0;

@@ -1,51 +1,64 @@
-// All estimators over one signal: each predicts the next pattern from the patterns that were added.
+// All estimators: each predicts the next pattern of arrivals from the observations before.
 #pragma once
 
-#include "forecast/pattern_history.hpp"
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "forecast/pattern.hpp"
 
 namespace latecomer {
 
-/// Estimators by number, for a history of `depth` patterns: 0 repeats the last pattern, k - 1 the
-/// one of k calls ago (a rank that is late in every k-th call), up to `depth` calls ago; then the
-/// mean of the last 8 patterns, the exponential mean, the trend and the shift. Marendic 2012
-/// proposes means for arrivals, Proficz 2021 names exponential ones as future work.
-struct EstimatorNumbers {
-  int depth = PatternHistory::kLongest;
+inline constexpr int kMemory = 32;                    // calls remembered, and the longest period
+inline constexpr float kFading = 1 - 1.0F / kMemory;  // weight of a call against the next one
+inline constexpr float kFit = 0.5F;                   // of an imbalance: less misplacement is right
+inline constexpr float kWrong = 1.0F / 3;  // of what was predicted: this part may be wrong
 
-  [[nodiscard]] constexpr int moving_average() const { return depth; }
-  [[nodiscard]] constexpr int exponential_average() const { return depth + 1; }
-  [[nodiscard]] constexpr int trend() const { return depth + 2; }
-  [[nodiscard]] constexpr int shift() const { return depth + 3; }
-  [[nodiscard]] constexpr int count() const { return depth + 4; }
+/// `periodic`: ranks are late in every k-th call. `trend`: a straight line a rank. `shift`: the
+/// last pattern, moved on by as many ranks as the last rank had moved. Those of computing times,
+/// which are arrivals minus exits from the call before, add the last known exits: when a plan lets
+/// some ranks leave earlier than others, their next arrivals show it, though they compute as ever.
+enum class Estimator { last_value, periodic, computing_periodic, computing_average, trend, shift };
+inline constexpr std::array<std::string_view, 6> kEstimators = {
+    "lateness_last_value", "lateness_periodic", "computing_periodic",
+    "computing_average",   "computing_trend",   "lateness_shift"};
 
-  /// The number of predictions that an estimator must have made before it may be chosen: two, and
-  /// one that these could vouch for. A period must have passed once more: before that it may fit
-  /// only because nothing has happened in it yet.
-  [[nodiscard]] constexpr int trial(int number) const {
-    return number < depth ? std::max(3, number + 1) : 3;
-  }
-  /// True if leaving out calls like those before hardly changes what the estimator predicts.
-  [[nodiscard]] constexpr bool gap_tolerant(int number) const {
-    return number == 0 || number == moving_average() || number == exponential_average();
-  }
+/// The rank that came last in a call, and the one that came first.
+struct Ends {
+  std::uint32_t latest = 0;
+  std::uint32_t earliest = 0;
+  float imbalance = 0;
 };
 
 class Estimators {
  public:
-  explicit Estimators(Rank ranks, int depth = PatternHistory::kLongest) : history_(ranks, depth) {}
-
-  void add(std::span<const float> pattern) { history_.add(pattern); }
-  /// Notes that calls were left out: how many calls ago earlier patterns were is not known.
-  void note_gap() { history_.note_gap(); }
-  /// True if there are enough patterns for the estimator.
-  [[nodiscard]] bool ready(int number) const;
-  /// Predicts the next pattern, in seconds, by an estimator that is ready.
-  void predict(int number, std::span<float> next) const;
+  explicit Estimators(Rank ranks, int depth = kMemory);
+  /// Looks for the period, before the call is judged and added.
+  void look_for_period(PatternView computing);
+  /// Adds a call: what ranks computed before it, and when they had left the one before.
+  void add(PatternView computing, PatternView exits);
+  /// The next arrivals, in `room` or elsewhere; empty: there are too few calls for this estimator.
+  [[nodiscard]] PatternView predict(Estimator estimator, std::span<float> room) const;
 
  private:
-  void moving_average(std::span<float> next) const;
+  /// The row of so many calls ago: 1 is the last call, size_ the oldest that is kept.
+  [[nodiscard]] std::size_t row(int calls) const;
+  [[nodiscard]] PatternView at(const std::vector<float>& rows, int calls) const;
+  [[nodiscard]] PatternView trend(std::span<float> next) const;
+  void look_at_imbalance(float imbalance);
 
-  PatternHistory history_;
+  std::vector<float> computing_;  // rows in a ring
+  std::vector<float> exits_;      // the same
+  std::vector<Ends> ends_;
+  Ends now_;              // of the next call
+  std::size_t next_ = 0;  // the row that the next call goes to
+  int size_ = 0;
+  int period_ = 0;  // 2 or more calls; 0: none
+  int next_period_ = 0;
+  // By number of calls: those unlike the one so many calls before, since one was alike.
+  std::array<float, kMemory + 1> missed_{};
+  float usual_ = 0;             // imbalance of calls with a late rank
+  std::vector<float> average_;  // of computing times
 };
 
 }  // namespace latecomer

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "forecast/observation.hpp"
+#include "forecast/forecast.hpp"
 
 namespace latecomer::testing {
 

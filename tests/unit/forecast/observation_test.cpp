@@ -1,18 +1,17 @@
-#include "forecast/observation.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
 
 #include "base/error.hpp"
+#include "forecast/forecast.hpp"
 
 namespace latecomer {
 namespace {
 
 std::string complaint(const Observation& observation, Rank ranks) {
   try {
-    check(observation, ranks);
+    Forecast(ranks).observe(observation);
   } catch (const Error& error) {
     return error.what();
   }

@@ -11,21 +11,6 @@ using testing::base_seed;
 using testing::random_times;
 using testing::Times;
 
-std::vector<float> pattern(const Times& times) {
-  std::vector<float> values(times.size());
-  pattern_of(times, values);
-  return values;
-}
-
-using Values = std::vector<float>;
-
-TEST(Pattern, OthersDoNotMoveWhenOneIsLateOrEarly) {
-  EXPECT_EQ(pattern({7, 7, 7, 7}), (Values{0, 0, 0, 0}));
-  EXPECT_EQ(pattern({7, 7, 57, 7}), (Values{0, 0, 50, 0}));
-  EXPECT_EQ(pattern({7, -43, 7, 7}), (Values{0, -50, 0, 0}));
-  EXPECT_EQ(pattern({5}), Values{0});
-}
-
 TEST(Pattern, MisplacementOfAnotherRankThanPredictedIsTwiceItsLateness) {
   EXPECT_EQ(misplacement(Times{0, 5, 0}, Times{0, 0, 5}), 10);
   EXPECT_EQ(misplacement(Times{0, 5, 0}, Times{0, 0, 0}), 5);
@@ -48,22 +33,6 @@ TEST(Pattern, RanksFartherApartThanTheMisplacementComeInThePredictedOrder) {
       }
     }
   }
-}
-
-TEST(Pattern, OfManyRanksASampleSaysTheMiddle) {
-  for (const Rank ranks : {34, 48, 1000}) {
-    for (Rank late = 0; late < ranks; ++late) {
-      const Values values = pattern(testing::one_late(ranks, late, 50));
-      EXPECT_EQ(values[static_cast<std::size_t>(late)], 50);
-      EXPECT_EQ(std::count(values.begin(), values.end(), 0.0F), ranks - 1);
-    }
-  }
-}
-
-TEST(Pattern, OfDifferences) {
-  std::vector<float> values(3);
-  pattern_of(Times{1e9, 2e9, 3e9}, Times{1e9 - 1, 2e9 - 1, 3e9 - 5}, values);
-  EXPECT_EQ(values, (Values{0, 0, 4}));
 }
 
 TEST(Pattern, ExtremesOfAnyNumberOfValues) {
