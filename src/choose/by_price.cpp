@@ -269,7 +269,7 @@ std::uint64_t Chooser::calls_between_watched(const CallClass& call_class, const 
   if (pick.trial) return 1;
   if (chosen.plan != nullptr && call_class.belief.doubt(pick.arm) > Belief::kChance) return 1;
   const bool priced = chosen.predicted > 0;
-  const Seconds price = priced ? exp_of(call_class.belief.log_cost(pick.arm)) : call_class.moving;
+  const Seconds price = priced ? exp_of(call_class.belief.log_cost(pick.arm)) : 0;
   return stamped ? calls_between_stamps(call_class, price, *chosen.plan)
                  : calls_between_exchanges(call_class, price, problem);
 }

@@ -26,12 +26,16 @@ void check(const std::string& name, const std::vector<Seconds>& times, std::size
               "a time between -1e12 and 1e12 seconds");
 }
 
-std::vector<float> pattern_of(const std::vector<Seconds>& times) {
+/// Of all forecasts of the thread, so that a call allocates nothing.
+struct Rows {
+  std::vector<float> lateness, exits, computing, room;
+};
+thread_local Rows rows;
+
+void pattern_of(const std::vector<Seconds>& times, std::vector<float>& pattern) {
   const Seconds earliest = extremes_of(times).min;
-  std::vector<float> pattern(times.size());
-  const auto after = [=](Seconds time) { return static_cast<float>(time - earliest); };
-  std::ranges::transform(times, pattern.begin(), after);
-  return pattern;
+  pattern.clear();
+  for (const Seconds time : times) pattern.push_back(static_cast<float>(time - earliest));
 }
 
 std::size_t memory_of(Rank ranks, int depth) {
@@ -58,9 +62,12 @@ void Forecast::observe(const Observation& observation) {
   const bool left = !observation.exits_before.empty();
   check("arrival", observation.arrivals, ranks_);
   if (left) check("exit", observation.exits_before, ranks_);
-  const std::vector<float> lateness = pattern_of(observation.arrivals);
-  const auto exits = left ? pattern_of(observation.exits_before) : std::vector<float>(ranks_);
-  std::vector<float> computing(ranks_);
+  auto& [lateness, exits, computing, room] = rows;
+  pattern_of(observation.arrivals, lateness);
+  exits.assign(ranks_, 0);
+  if (left) pattern_of(observation.exits_before, exits);
+  computing.resize(ranks_);
+  room.resize(ranks_);
   std::transform(lateness.begin(), lateness.end(), exits.begin(), computing.begin(), std::minus());
   estimators_.look_for_period(computing);
   if (!arrivals_.empty()) judge(lateness);
@@ -71,9 +78,8 @@ void Forecast::observe(const Observation& observation) {
 /// Records how wrong each estimator was. One that is not ready counts as the last value: otherwise
 /// it would be spared errors that none could foresee, such as a first call like no other.
 void Forecast::judge(PatternView lateness) {
-  std::vector<float> room(ranks_);
   for (std::size_t i = 0; i < records_.size(); ++i) {
-    const PatternView next = estimators_.predict(static_cast<Estimator>(i), room);
+    const PatternView next = estimators_.predict(static_cast<Estimator>(i), rows.room);
     const float misplaced = next.empty() ? records_[0].last : misplacement(next, lateness);
     records_[i].add(misplaced, next.empty() ? 0 : imbalance(next));
   }
