@@ -19,7 +19,7 @@ namespace {
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-/// The library first; when the calls have taken long enough, both.
+/// The library first; when the calls have taken long enough, others too, as often as they may pay.
 MPI_TEST(an_automatic_choice_tries_both_and_is_right) {
   const Kinds kinds;
   // Other lengths: of calls of one kind the second communicator would know what the first learned.
@@ -28,7 +28,7 @@ MPI_TEST(an_automatic_choice_tries_both_and_is_right) {
     CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto"), MPI_SUCCESS);
     latecomer_stats stats{};
     std::uint64_t calls = 0;
-    while (calls < 500 && stats.handled < 3) {
+    while (calls < 500 && (stats.handled < 1 || stats.native < 3)) {
       const Seconds late = context.rank == 0 ? 2e-3 : 0;  // waiting counts as time
       try_allreduce(comm, kinds.named(kind), {count, false, late}, context.seed + calls, "auto");
       latecomer_get_stats(comm, &stats);  // alike on all ranks
@@ -39,7 +39,7 @@ MPI_TEST(an_automatic_choice_tries_both_and_is_right) {
       CHECK_EQ(stats.fallback_trivial, 1U);
       continue;
     }
-    CHECK(stats.handled >= 3);
+    CHECK(stats.handled >= 1);
     CHECK(stats.native >= 3);
     CHECK_EQ(stats.handled + stats.native, calls);
   }
