@@ -44,14 +44,14 @@ def test_calls_that_the_library_carries_out_are_told_as_such(name, tmp_path):
     built(name)
     samples = tmp_path / "samples"
     words = ["--place", "local", "--nodes", "3", "--mpi", name, "--estimate", "online"]
-    words += ["--json", "--samples", str(samples), "--bytes", "64KiB", "--delay", "0"]
+    words += ["--json", "--samples", str(samples), "--bytes", "64", "--delay", "0"]
     words += ["--compute", "1ms", "--iterations", "9", "--warmup", "0"]
     result = run(*words, "--algorithms", "native,auto")
     assert result.exit_code == 0, result.stderr
     calls = [json.loads(line) for line in samples.read_text().splitlines()[1:]]
     assert {call["parameters"] for call in calls if call["algorithm"] == "native"} == {""}
     by_library = [call for call in calls if call["algorithm"] == "auto" and call["by"] == "mpi"]
-    assert by_library  # the first call at least
+    assert by_library  # too short for anything else
     assert {call["parameters"] for call in by_library} == {"as=native"}
 
 
