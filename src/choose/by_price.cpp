@@ -86,7 +86,7 @@ void Chooser::follow_network(CallClass& call_class, const Problem& problem) {
 /// The candidates of the call at hand, with what is believed of them.
 std::vector<Belief::Arm> Chooser::arms(CallClass& call_class) const {
   std::vector<Belief::Arm> all;
-  Belief::Shares of_library{};
+  const Belief::Shares of_library{};
   for (const Candidate& each : candidates_) {
     const bool follows = each.row->kind == Kind::protocol || each.row->arrival_aware;
     const double deviation = is_native(*each.row) ? Belief::kLibrary
