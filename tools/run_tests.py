@@ -77,6 +77,7 @@ SLOW = [
     "*DefaultSegments*", "*Choosing*", "*TimeOf*", "*MeanAfterLast*", "*AutoOf*", "*CostOf*",
     "*NoSimulatedRunBeatsIt*", "*.InAllOrdersOfEvents*", "*EveryMistakeIsDetected*",
     "Chooser.LeavesShortCallsToTheLibraryAndHardlyLooks", "Chooser.ComesBack*",
+    "Chooser.EndsOnTheBestRow*",
     "Chooser.TellsOfShortCalls*", "Chooser.TriesTheWorseEverMoreRarely",
     "Chooser.ChoosesTheSameWhenToldTheSame", "Forecasts.MemoryIsBounded",
     "Forecast.AfterMany*", "Forecast.LatenessWithoutMemory*",
