@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/logarithm.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -23,35 +25,10 @@ double least_of_two(double log_ratio, double deviation) {
 
 }  // namespace
 
-double log_of(double value) {
-  constexpr double kLog2 = 0.693147180559945309;
-  int exponent = 0;
-  double mantissa = std::frexp(value, &exponent);
-  if (mantissa < 0.70710678) {
-    mantissa *= 2;
-    --exponent;
-  }
-  const double s = (mantissa - 1) / (mantissa + 1);
-  const double square = s * s;
-  double sum = 0;
-  for (int power = 13; power > 0; power -= 2) sum = 1.0 / power + square * sum;
-  return exponent * kLog2 + 2 * s * sum;
-}
-
-double exp_of(double power) {
-  constexpr double kLog2 = 0.693147180559945309;
-  const double bounded = std::clamp(power, -600.0, 600.0);
-  const double twos = std::floor(bounded / kLog2 + 0.5);
-  const double rest = bounded - twos * kLog2;
-  double sum = 1;
-  for (int term = 11; term > 0; --term) sum = 1 + rest / term * sum;
-  return std::ldexp(sum, static_cast<int>(twos));
-}
-
-std::size_t Belief::place(std::string_view name, double deviation) {
+std::size_t Belief::index_of(std::string_view name, double deviation) {
   const auto found = std::ranges::find(names_, name);
   if (found != names_.end()) return kParts + static_cast<std::size_t>(found - names_.begin());
-  const std::size_t before = mean_.empty() ? 0 : size();
+  const std::size_t before = size();
   const std::size_t now = kParts + names_.size() + 1;
   std::vector<double> wider(now * now, 0);
   for (std::size_t i = 0; i < now; ++i) {
@@ -74,13 +51,13 @@ std::size_t Belief::place(std::string_view name, double deviation) {
   return now - 1;
 }
 
-Belief::Shares Belief::off() const {
-  Shares all{};
+NetworkParts Belief::corrections() const {
+  NetworkParts all{};
   if (!mean_.empty()) std::copy_n(mean_.begin(), kParts, all.begin());
   return all;
 }
 
-void Belief::rebase(const Shares& by) {
+void Belief::rebase(const NetworkParts& by) {
   for (std::size_t part = 0; part < kParts; ++part) mean_[part] -= by[part];
 }
 
@@ -98,8 +75,8 @@ bool Belief::knows(std::string_view name) const {
   return found != names_.end() && known_[static_cast<std::size_t>(found - names_.begin())];
 }
 
-double Belief::seen(const Arm& arm, std::span<const double> values) const {
-  double sum = values[arm.place];
+double Belief::project(const Arm& arm, std::span<const double> values) const {
+  double sum = values[arm.index];
   for (std::size_t part = 0; part < kParts; ++part) sum += arm.shares[part] * values[part];
   return sum;
 }
@@ -107,23 +84,25 @@ double Belief::seen(const Arm& arm, std::span<const double> values) const {
 std::vector<double> Belief::covariances_with(const Arm& arm) const {
   std::vector<double> all(size());
   for (std::size_t i = 0; i < size(); ++i) {
-    all[i] = seen(arm, std::span(covariance_).subspan(i * size(), size()));
+    all[i] = project(arm, std::span(covariance_).subspan(i * size(), size()));
   }
   return all;
 }
 
-double Belief::log_cost(const Arm& arm) const { return arm.log_price + seen(arm, mean_); }
+double Belief::log_cost(const Arm& arm) const { return arm.log_price + project(arm, mean_); }
 
-double Belief::doubt(const Arm& arm) const { return std::sqrt(seen(arm, covariances_with(arm))); }
+double Belief::deviation(const Arm& arm) const {
+  return std::sqrt(std::max(0.0, project(arm, covariances_with(arm))));  // rounded
+}
 
 void Belief::learn(const Arm& arm, double ratio, bool first) {
   const std::vector<double> with = covariances_with(arm);
-  const double believed = seen(arm, with);
+  const double believed = project(arm, with);
   const double variance = believed + chance_ + (first ? kFirst * kFirst : 0);
   const double most = kMostOff * std::sqrt(variance);
   // Costs are off by factors, but chance adds to them: its mean is that of costs, not of
   // logarithms.
-  const double expected = seen(arm, mean_);
+  const double expected = project(arm, mean_);
   const double unknown = believed / variance;
   const double by_sum = ratio * exp_of(-expected) - 1;
   const double by_factor = ratio > kLeastRatio ? log_of(ratio) - expected : by_sum;
@@ -137,8 +116,8 @@ void Belief::learn(const Arm& arm, double ratio, bool first) {
     for (std::size_t j = 0; j < size(); ++j) covariance(i, j) -= with[i] * with[j] / variance;
   }
   // A surprise: chance is greater than believed, or the candidate has changed.
-  covariance(arm.place, arm.place) += kRenewal * std::max(0.0, off * off - variance);
-  known_[arm.place - kParts] = true;
+  covariance(arm.index, arm.index) += kRenewal * std::max(0.0, off * off - variance);
+  known_[arm.index - kParts] = true;
 }
 
 void Belief::forget(double calls) {
@@ -154,15 +133,15 @@ Belief::Choice Belief::choose(std::span<const Arm> arms, double horizon) const {
   double least = 0;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     const std::vector<double> with = covariances_with(arms[i]);
-    const double deviation = std::sqrt(seen(arms[i], with) + chance_);
+    const double deviation = std::sqrt(project(arms[i], with) + chance_);
     // What the call shows moves the others, too: what counts is by how much they move apart.
-    const double moves = seen(arms[i], with);
+    const double moves = project(arms[i], with);
     double afterwards = 1;
     for (std::size_t other = 0; other < arms.size(); ++other) {
       const bool pair = i == choice.best ? other != i : other == choice.best;
       if (!pair) continue;
       const std::size_t rival = i == choice.best ? other : i;
-      const double apart = std::abs(moves - seen(arms[other], with)) / deviation;
+      const double apart = std::abs(moves - project(arms[other], with)) / deviation;
       afterwards = std::min(afterwards, least_of_two(costs[rival] - costs[choice.best], apart));
     }
     const double value = exp_of(costs[i] - costs[choice.best]) + horizon * afterwards;

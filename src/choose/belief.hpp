@@ -5,62 +5,55 @@
 // how far the candidate itself is off; and chance. All are Gaussian. So one call says something
 // about all candidates (docs/decisions/0016-selection.md).
 //
-// Nothing but basic arithmetic is used, so that all processors of one kind of instructions compute
-// the same bits, whatever their mathematical libraries choose.
+// All ranks compute the same bits (base/logarithm.hpp).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
+
+#include "price/network_parts.hpp"
 
 namespace latecomer {
 
-/// The logarithm of a positive number, and its inverse, to 1e-10; the same bits everywhere.
-[[nodiscard]] double log_of(double value);
-[[nodiscard]] double exp_of(double power);
-
 class Belief {
  public:
-  /// Of the costs of a network: start-ups, bytes moved, bytes combined; and by how many times
-  /// longer messages take that meet another one.
-  static constexpr std::size_t kParts = 4;
-  using Shares = std::array<double, kParts>;
+  static constexpr std::size_t kParts = std::tuple_size_v<NetworkParts>;
 
   // Standard deviations of logarithms: 0.3 is a factor of 1.35.
   static constexpr double kNetwork = 2.5;   // all costs of the network together
   static constexpr double kPart = 0.5;      // each of them by itself
   static constexpr double kExchange = 0.2;  // of messages that meet another one
   static constexpr double kProgram = 0.15;  // a program's cost by its price
-  static constexpr double kFollows = 0.3;   // the same of what follows arrivals
+  static constexpr double kAdaptive = 0.3;  // the same of protocols and arrival-aware rows
   static constexpr double kLibrary = 1.0;   // the library's cost by the best program's price
   static constexpr double kChance = 0.15;   // a call by others of the same candidate, at first
   static constexpr double kLeastChance = 0.03;
   static constexpr double kFirst = 0.5;      // the first call by the later ones
   static constexpr double kRenewal = 0.125;  // part of what is known of chance that a call renews
-  static constexpr double kForget =
-      0.005;                             // what is known gets as much less certain with each call
+  static constexpr double kForget = 0.005;   // that each call adds to what is known
   static constexpr double kMostOff = 3;  // calls that are off by more deviations count as so many
 
   /// A candidate at a price.
   struct Arm {
-    std::size_t place = 0;
+    std::size_t index = 0;
     double log_price = 0;
-    Shares shares{};  // of the price: what it grows by where the part does
+    NetworkParts shares{};  // of the network's parts in the price
   };
 
-  /// The place of a candidate, which is new or known by its name. `deviation`: of a new one.
-  std::size_t place(std::string_view name, double deviation);
+  /// The index of a candidate, which is new or known by its name. `deviation`: of a new one.
+  std::size_t index_of(std::string_view name, double deviation);
   /// Notes that a call of the arm cost so many times its price; chance may make that negative.
   void learn(const Arm& arm, double ratio, bool first = false);
   /// Notes that so many calls have passed.
   void forget(double calls);
-  /// By how much each part is believed to be off: logarithms.
-  [[nodiscard]] Shares off() const;
+  /// By how much each part of the network is believed to be off: logarithms.
+  [[nodiscard]] NetworkParts corrections() const;
   /// Prices have changed with the parts: from now on these are off by so much less.
-  void rebase(const Shares& by);
+  void rebase(const NetworkParts& by);
   /// Takes over what another belief says about the network. Before the first candidate.
   void inherit(const Belief& other);
   /// Returns true if the candidate has been learnt about.
@@ -69,7 +62,7 @@ class Belief {
   [[nodiscard]] double log_cost(const Arm& arm) const;
 
   /// The deviation of the logarithm of the cost.
-  [[nodiscard]] double doubt(const Arm& arm) const;
+  [[nodiscard]] double deviation(const Arm& arm) const;
 
   struct Choice {
     std::size_t best = 0;    // the least expected cost
@@ -87,9 +80,10 @@ class Belief {
   [[nodiscard]] double covariance(std::size_t i, std::size_t j) const {
     return covariance_[i * size() + j];
   }
-  /// Of all that is believed, with the logarithm of the arm's cost.
+  /// The covariances of all that is believed with the logarithm of the arm's cost.
   [[nodiscard]] std::vector<double> covariances_with(const Arm& arm) const;
-  [[nodiscard]] double seen(const Arm& arm, std::span<const double> values) const;
+  /// The part of these values that the logarithm of the arm's cost holds.
+  [[nodiscard]] double project(const Arm& arm, std::span<const double> values) const;
 
   std::vector<std::string> names_;  // of candidates
   std::vector<bool> known_;

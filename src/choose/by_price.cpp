@@ -2,10 +2,12 @@
 // (docs/decisions/0016-selection.md).
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/logarithm.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
 #include "price/planning_cost.hpp"
@@ -23,7 +25,8 @@ constexpr Seconds kLook = 3e-6;                  // expecting and deciding, with
 constexpr Seconds kLateLook = 70e-6;
 constexpr double kLookingOfMoving = 0.02;
 constexpr double kMoved = 0.25;  // plans are made anew for a cost that is off by more (logarithm)
-constexpr Seconds kLeastPrice = 1e-7;
+constexpr Seconds kLeastPrice = 1e-9;
+constexpr Seconds kMostPrice = 1e9;
 constexpr double kFewCalls = 8;  // follow at least; else as many as there were
 
 // From the end of a pair of watched calls to the next pair, where whole calls are compared:
@@ -43,62 +46,41 @@ std::uint64_t calls_between_late_looks(const CallClass& call_class) {
   return std::max(calls_between_looks(call_class), 1 + static_cast<std::uint64_t>(look));
 }
 
-/// What a plan's price is made up of.
-Belief::Shares shares_of(const Plan& plan, const Network& network) {
-  const Cost cost = cost_of(plan);
-  const auto bytes = static_cast<double>(plan.problem.element_bytes);
-  const Seconds startups = static_cast<double>(cost.rounds) * network.alpha;
-  const Seconds moved = static_cast<double>(cost.sent) * bytes * network.beta;
-  const Seconds met = static_cast<double>(cost.exchanged) * bytes * network.beta * network.exchange;
-  const Seconds combined = static_cast<double>(cost.combined) * bytes * network.gamma;
-  const Seconds all = std::max(1e-12, startups + moved + combined);
-  return {startups / all, moved / all, combined / all, met / all};
-}
+/// The logarithm of a price, whatever the network's costs are.
+double log_price(Seconds price) { return log_of(std::clamp(price, kLeastPrice, kMostPrice)); }
 
 }  // namespace
 
 /// Plans and prices are made anew once a cost of the network is believed to be off by so much that
 /// other plans may be better.
 void Chooser::follow_network(CallClass& call_class, const Problem& problem) {
-  Network network = call_class.network.value_or(agreed_network());
-  Belief::Shares off = call_class.belief.off();
-  off[3] = std::max(off[3], -log_of(network.exchange));  // it is 1 at least
+  const Network& assumed = network_of(call_class);
+  NetworkParts off = call_class.belief.corrections();
+  off[3] = std::max(off[3], -log_of(assumed.exchange));  // it stays at 1
   if (std::ranges::none_of(off, [](double each) { return std::abs(each) > kMoved; })) return;
   const Algorithm& fastest = fastest_row(problem.collective);
-  if (call_class.budget < planning_cost(fastest, problem, network, placement())) return;
-  network.alpha *= exp_of(off[0]);
-  network.handshake *= exp_of(off[0]);
-  network.beta *= exp_of(off[1]);
-  network.gamma *= exp_of(off[2]);
-  network.exchange *= exp_of(off[3]);
+  if (call_class.budget < planning_cost(fastest, problem, assumed, placement())) return;
+  call_class.network = scaled(assumed, off);
   call_class.belief.rebase(off);
   for (Selection* const each : {&before_, &last_}) {
     if (each->key != call_class.key) continue;
-    double moved = 0;
-    for (std::size_t part = 0; part < off.size(); ++part)
-      moved += each->arm.shares[part] * off[part];
-    each->predicted *= exp_of(moved);
+    const NetworkParts& shares = each->arm.shares;
+    each->predicted *= exp_of(std::inner_product(off.begin(), off.end(), shares.begin(), 0.0));
   }
-  call_class.network = network;
   call_class.drop_prices();
 }
 
 /// The candidates of the call at hand, with what is believed of them.
 std::vector<Belief::Arm> Chooser::arms(CallClass& call_class) const {
   std::vector<Belief::Arm> all;
-  const Belief::Shares of_library{};
   for (const Candidate& each : candidates_) {
-    const bool follows = each.row->kind == Kind::protocol || each.row->arrival_aware;
+    const bool adaptive = each.row->kind == Kind::protocol || each.row->arrival_aware;
     const double deviation = is_native(*each.row) ? Belief::kLibrary
-                             : follows            ? Belief::kFollows
+                             : adaptive           ? Belief::kAdaptive
                                                   : Belief::kProgram;
-    Belief::Arm arm{call_class.belief.place(each.name(), deviation),
-                    log_of(std::max(each.predicted, kLeastPrice)), of_library};
-    if (each.plan) arm.shares = shares_of(*each.plan, pricer_.network());
-    all.push_back(arm);
+    all.push_back({call_class.belief.index_of(each.name(), deviation), log_price(each.predicted),
+                   each.shares});
   }
-  // The library is expected to do what the best balanced program does.
-  if (all.size() > 1) all.front().shares = all[1].shares;
   return all;
 }
 
@@ -106,7 +88,8 @@ std::vector<Belief::Arm> Chooser::arms(CallClass& call_class) const {
 void Chooser::learn_of_library(CallClass& call_class, const Belief::Arm& library) const {
   const Seconds taken =
       rooted(candidates_.front().row->collective) ? call_class.elapsed : call_class.moving;
-  if (candidates_.size() < 2 || !(taken > 0) || call_class.belief.knows("native")) return;
+  const bool known = call_class.belief.knows(candidates_.front().name());
+  if (known || candidates_.size() < 2 || !(taken > 0)) return;
   call_class.belief.learn(library, taken * exp_of(-library.log_price));
 }
 
@@ -138,7 +121,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const Pick pick = whole ? pick_balanced(call_class) : pick_by_belief(call_class);
   const Candidate& chosen = candidates_.at(pick.place);
   note({call_class.key, chosen.row, std::string(chosen.name()), chosen.predicted, pick.arm,
-        chosen.plan != nullptr && call_class.tried.emplace(chosen.name()).second});
+        chosen.plan != nullptr && !call_class.belief.knows(chosen.name())});
   return watch_or_repeat(call_class, problem, pick, {.announced = announced, .whole = whole});
 }
 
@@ -267,7 +250,7 @@ std::uint64_t Chooser::calls_between_watched(const CallClass& call_class, const 
   const bool stamped = chosen.plan != nullptr && piggybacks(*chosen.plan);
   if (whole) return stamped ? kBetweenWatched : calls_between_looks(call_class);
   if (pick.trial) return 1;
-  if (chosen.plan != nullptr && call_class.belief.doubt(pick.arm) > Belief::kChance) return 1;
+  if (chosen.plan != nullptr && call_class.belief.deviation(pick.arm) > Belief::kChance) return 1;
   const bool priced = chosen.predicted > 0;
   const Seconds price = priced ? exp_of(call_class.belief.log_cost(pick.arm)) : 0;
   return stamped ? calls_between_stamps(call_class, price, *chosen.plan)

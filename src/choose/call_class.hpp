@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +25,7 @@ struct Candidate {
   const Algorithm* row = nullptr;
   Seconds predicted = 0;
   std::shared_ptr<const Plan> plan;  // null: the MPI library's own
+  NetworkParts shares{};             // of the network's parts in the price
   // The name of a rival, whose price is that of balance.
   std::string rival = {};  // NOLINT(readability-redundant-member-init): often left out
   /// A class tells its candidates apart by it.
@@ -74,10 +73,9 @@ struct CallClass {
   static constexpr Seconds kShort = 300e-6;
   [[nodiscard]] bool next_is_timed() const { return !brief || calls % kTimed == 0; }
 
-  /// The part of the calls' time that planning may take, by estimates that may be 40 % too low: so
-  /// calls pay in half of it. The time counts up to kMovingTimes times that of moving data, since
-  /// plans shorten nothing else; more than once, so that ranks that mostly wait do not wait long
-  /// for their plans.
+  /// The part of the calls' time that planning may take, by estimates. The time counts up to
+  /// kMovingTimes times that of moving data, since plans shorten nothing else; more than once, so
+  /// that ranks that mostly wait do not wait long for their plans.
   static constexpr double kPlanning = 0.02;
   static constexpr double kMovingTimes = 10;
   /// Pays for the calls since the last payment into the budget.
@@ -134,7 +132,6 @@ struct CallClass {
   std::optional<Network> network;    // that prices and plans assume; none: the agreed one
   Belief belief;                     // of the candidates' costs, against these prices
   std::uint64_t believed = 0;        // the last call that it was asked about
-  std::set<std::string, std::less<>> tried;  // candidates that have executed a call
   Repeated repeated;
   // The last plan whose stamps were left out, and the plan without them.
   std::shared_ptr<const Plan> stamped, bare;

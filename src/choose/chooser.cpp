@@ -268,10 +268,8 @@ void Chooser::learn(const Selection& selection, std::optional<Seconds> cost) {
   call_class.moving += kWeight * (moving - call_class.moving);
   if (rooted(collective)) taken += selection.waiting;
   if (!(selection.predicted > 0)) return;
-  Belief::Arm arm = selection.arm;
-  arm.log_price = log_of(selection.predicted);
   if (!call_class.announced) learnt_ = selection.key;
-  call_class.belief.learn(arm, taken / selection.predicted, selection.first);
+  call_class.belief.learn(selection.arm, taken / selection.predicted, selection.first);
 }
 
 }  // namespace latecomer

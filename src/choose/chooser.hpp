@@ -202,6 +202,10 @@ class Chooser {
   static void leave_to_library(CallClass& call_class, std::uint64_t calls);
   void know(Collective collective, bool announced, bool nodes = true,
             const CallClass* of = nullptr);
+  /// The network that the class's plans and prices assume.
+  [[nodiscard]] const Network& network_of(const CallClass& call_class) const {
+    return call_class.network ? *call_class.network : agreed_network();
+  }
   void follow_network(CallClass& call_class, const Problem& problem);
   /// The network that calls of the collective are planned for.
   [[nodiscard]] const Network& network_of_plans(Collective collective) const;

@@ -73,8 +73,10 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
                     knowledge.telemetry,
                     !knowledge.placement.empty(),
                     0,
+                    {},
                     nullptr};
   cached.balanced = balanced_time(plan, knowledge.network, knowledge.placement);
+  cached.shares = shares_of_price(plan, knowledge.network, knowledge.placement);
   cached.plan = shared(std::move(plan));
   const std::size_t bytes = bytes_of(cached);
   while (!entries_.empty() && bytes_ + bytes > kMaxBytes) drop_oldest();

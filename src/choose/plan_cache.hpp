@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "algorithms/registry.hpp"
+#include "price/network_parts.hpp"
 
 namespace latecomer {
 
@@ -20,6 +21,7 @@ struct CachedPlan {
   bool telemetry = false;
   bool nodes = false;                // made with a placement
   Seconds balanced = 0;              // its price if all ranks arrive together
+  NetworkParts shares{};             // of the network's parts in it
   std::shared_ptr<const Plan> plan;  // shared by equal answers
 };
 

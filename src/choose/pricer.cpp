@@ -187,12 +187,12 @@ Seconds Pricer::priced(const Plan& plan, const std::vector<Seconds>& arrivals) {
 }
 
 std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& problem,
-                                          const std::vector<Seconds>& expected, bool doubted) {
+                                          const std::vector<Seconds>& expected, bool with_rivals) {
   std::vector<Candidate> all;
   all.push_back({&native_row(problem.collective), 0, nullptr});
   // What the budget holds goes first to plans for the ranks that are expected late.
   const bool aware_first = late(expected) && !priced_for(call_class, problem, expected);
-  collect_arrival_independent(call_class, problem, doubted && !aware_first);
+  collect_arrival_independent(call_class, problem, with_rivals && !aware_first);
   if (call_class.arrival_independent.empty()) return all;
   if (late(expected)) price(call_class, problem, expected);
   const bool priced = late(expected) && !call_class.priced.empty();
@@ -200,6 +200,7 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
   all.insert(all.end(), others.begin(), others.end());
   if (priced && !rooted(problem.collective)) use_recent_prices(call_class, all);
   all.front().predicted = others.front().predicted;
+  all.front().shares = others.front().shares;
   return all;
 }
 
@@ -229,7 +230,7 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
       plan_if_affordable(call_class, {&fastest_row(problem.collective), {}}, problem);
   if (fastest == nullptr) return;
   const Seconds balanced = fastest->balanced;
-  all.push_back({fastest->asked.algorithm, balanced, fastest->plan});
+  all.push_back({fastest->asked.algorithm, balanced, fastest->plan, fastest->shares});
   if (more_rivals && !call_class.knows_rivals) look_for_rivals(call_class, *all.front().plan);
   const std::string_view least = innermost(all.front().plan.get())->algorithm;
   for (const Rival& each : call_class.rivals) {
@@ -238,14 +239,14 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
                                         ? plan_if_affordable(call_class, each.choice, problem)
                                         : plans_for_call().find(each.choice, problem, known_);
     if (rival == nullptr) continue;
-    all.push_back({each.choice.algorithm, rival->balanced, rival->plan, each.name});
+    all.push_back({each.choice.algorithm, rival->balanced, rival->plan, rival->shares, each.name});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     if (row.kind != Kind::protocol || (known_.background && !row.runs_ahead)) continue;
     if (!may_pay(row, problem, known_.network, known_.placement)) continue;
     const CachedPlan* const protocol = plan_if_affordable(call_class, {&row, {}}, problem);
     if (protocol == nullptr || protocol->balanced > kNoWorse * balanced) continue;
-    all.push_back({&row, protocol->balanced, protocol->plan});
+    all.push_back({&row, protocol->balanced, protocol->plan, protocol->shares});
   }
   for (Candidate& each : all) each.predicted = mean_of_recent(call_class, each);
 }
@@ -290,7 +291,8 @@ void Pricer::price(CallClass& call_class, const Problem& problem,
     const CachedPlan& cached = get(choice, problem);
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
     const Seconds after_last = priced(*cached.plan, expected);
-    add({&row, as_price(after_last, problem.collective, expected), cached.plan}, call_class.priced);
+    add({&row, as_price(after_last, problem.collective, expected), cached.plan, cached.shares},
+        call_class.priced);
   }
 }
 
@@ -307,7 +309,7 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   call_class.arrivals = expected;
   for (const Candidate& each : call_class.arrival_independent) {
     const Seconds price = anew ? price_of(call_class, each, expected) : each.predicted;
-    call_class.priced.push_back({each.row, price, each.plan, each.rival});
+    call_class.priced.push_back({each.row, price, each.plan, each.shares, each.rival});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && row.name != "auto";
@@ -331,7 +333,7 @@ Seconds Pricer::in_hindsight(CallClass& call_class, std::string_view name, Secon
   if (call_class.budget < left * cost || !call_class.pay(cost)) return predicted;
   std::vector<Candidate> prices;
   for (const Candidate& each : call_class.arrival_independent) {
-    prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr, each.rival});
+    prices.push_back({each.row, price_of(call_class, each, arrivals), nullptr, {}, each.rival});
     const bool stands_for = prices.size() == 1 && name == native_row(collective).name;
     if (each.name() == name || stands_for) predicted = prices.back().predicted;
   }

@@ -44,12 +44,11 @@ class Pricer {
   [[nodiscard]] std::shared_ptr<const Plan> plan(const Choice& choice, const Problem& problem,
                                                  const std::vector<Seconds>& expected);
   /// The candidates of the call at hand: the MPI library's collective, which is predicted to take
-  /// as long as the best balanced program; that program; its rivals, from the first call on with
-  /// `doubted`, which says that prices of balance are not trusted; protocols; and if a rank is
-  /// expected late the arrival-aware rows. If the budget is too small, only the first.
+  /// as long as the best balanced program; that program; its rivals, if asked for; protocols; and
+  /// if a rank is expected late the arrival-aware rows. If the budget is too small, only the first.
   [[nodiscard]] std::vector<Candidate> candidates(CallClass& call_class, const Problem& problem,
                                                   const std::vector<Seconds>& expected,
-                                                  bool doubted = false);
+                                                  bool with_rivals = false);
   /// The price that a call is compared with once its arrivals are known: an
   /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
   /// were chosen for, so that a wrong estimate counts against them.

@@ -50,10 +50,9 @@ std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
     const bool same = row.name == fastest.algorithm;
     if (same && plan.parameters == fastest.parameters) continue;
     if (balanced_time(plan, network) > kDoubt * least) continue;
-    const std::string name(row.name);
-    found.emplace_back(
-        balanced_time(plan, doubted),
-        Rival{{&row, same ? plan.parameters : Parameters{}}, same ? name + "'" : name});
+    Rival rival{{&row, {}}, std::string(row.name)};
+    if (same) rival = {{&row, plan.parameters}, rival.name + "'"};
+    found.emplace_back(balanced_time(plan, doubted), std::move(rival));
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
   std::vector<Rival> all;

@@ -15,8 +15,9 @@ inline constexpr double kDoubt = 1.3;
 /// A balanced program that may be faster than the one with the least price.
 struct Rival {
   Choice choice;
-  std::string
-      name;  // of the program, or with a ' if it has other parameters; on nodes of that among
+  /// Of the program; with a ' if it has other parameters than `fastest`; on nodes of that among
+  /// them.
+  std::string name;
 };
 
 /// Returns the programs whose balanced price is at most kDoubt times that of `fastest`, the plan

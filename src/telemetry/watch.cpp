@@ -5,32 +5,6 @@
 
 namespace latecomer {
 
-double Follows::learn(const std::vector<Seconds>& exits, const std::vector<Seconds>& next) {
-  const bool first = exits_.empty();
-  exits_.resize(exits.size());
-  next_.resize(exits.size());
-  const auto mean = [](const std::vector<Seconds>& all) {
-    return std::accumulate(all.begin(), all.end(), 0.0) / static_cast<double>(all.size());
-  };
-  const Seconds mean_exit = mean(exits);
-  const Seconds mean_next = mean(next);
-  double moved = 0;
-  double both = 0;
-  for (std::size_t rank = 0; rank < exits.size(); ++rank) {
-    const Seconds exit = exits[rank] - mean_exit - exits_[rank];
-    const Seconds arrival = next[rank] - mean_next - next_[rank];
-    moved += exit * exit;
-    both += exit * arrival;
-    exits_[rank] += (first ? 1 : kRenewal) * exit;
-    next_[rank] += (first ? 1 : kRenewal) * arrival;
-  }
-  if (!first) {
-    moved_ += moved - kRenewal * moved_;
-    both_ += both - kRenewal * both_;
-  }
-  return moved_ > 0 ? std::clamp(both_ / moved_, 0.0, 1.0) : 0.5;
-}
-
 const std::vector<Seconds>& Watch::expect(const Problem& problem) {
   history_ = forecasts_.enter(class_key(problem));
   forecasts_this_ = true;
@@ -54,21 +28,22 @@ Taken Watch::taken_until_exits() const {
   const Seconds sum = std::accumulate(exits.begin(), exits.end(), 0.0);
   const auto on_last = exits[static_cast<std::size_t>(last - seen_.arrivals.begin())];
   const Seconds mean = sum / static_cast<double>(exits.size());
-  return {mean - *last, on_last - *last, std::ranges::max(exits) - *last};
+  return {mean - *last, on_last - *last};
 }
 
-/// Of the call before, whose last arrival was then. If ranks wait for each other after a call, its
-/// last exit counts. If each goes on as it left, the longest way through a rank's exit does.
+/// The call's last arrival was `last_before`. If ranks wait for each other after it, its last exit
+/// counts. If each goes on by itself, the next last arrival does, without the longest time that a
+/// rank was between the calls.
 Seconds Watch::cost_until_arrivals(Seconds last_before) {
   const std::vector<Seconds>& exits = seen_.exits_before;
   Seconds longest = 0;
   for (std::size_t rank = 0; rank < exits.size(); ++rank) {
     longest = std::max(longest, seen_.arrivals[rank] - exits[rank]);
   }
-  const double following = follows_.learn(exits, seen_.arrivals);
-  const Seconds alone = last_arrival() - last_before - longest;
+  synchrony_.learn(exits, seen_.arrivals);
   const Seconds together = std::ranges::max(exits) - last_before;
-  return following * alone + (1 - following) * together;
+  const Seconds alone = last_arrival() - last_before - longest;
+  return synchrony_.estimate() * together + (1 - synchrony_.estimate()) * alone;
 }
 
 Piggyback& Watch::begin() {

@@ -9,6 +9,7 @@
 #include "forecast/forecasts.hpp"
 #include "schedule/problem.hpp"
 #include "telemetry/arrival_stamps.hpp"
+#include "telemetry/synchrony.hpp"
 
 namespace latecomer {
 
@@ -16,24 +17,6 @@ namespace latecomer {
 struct Taken {
   Seconds mean = 0;     // until the exits, the mean over the ranks
   Seconds on_last = 0;  // until the exit of the rank that came last
-  Seconds on_all = 0;   // until the last exit
-};
-
-/// Whether the ranks go on from a call as each has left it, or wait for each other first: how far
-/// arrivals follow the exits of the call before, beyond what is usual for each rank.
-class Follows {
- public:
-  /// Exits and the next arrivals, by rank, on one clock. Returns 1 if arrivals follow exits, 0 if
-  /// they do not, and what is in between; one half before anything is known.
-  double learn(const std::vector<Seconds>& exits, const std::vector<Seconds>& next);
-
- private:
-  static constexpr double kRenewal = 0.125;  // part of what is known that a call renews
-
-  std::vector<Seconds> exits_;  // by rank, against the mean over the ranks: exponential means
-  std::vector<Seconds> next_;
-  double moved_ = 0;  // sums of squares and products
-  double both_ = 0;
 };
 
 class Watch {
@@ -76,9 +59,7 @@ class Watch {
   [[nodiscard]] std::optional<Taken> taken() const { return taken_; }
   [[nodiscard]] std::optional<Taken> taken_before() const { return taken_before_; }
   /// The cost of the call before, if both calls were watched: the seconds by which it delayed the
-  /// program, against a call that all ranks leave when the last one comes. That is, by how much the
-  /// last arrival of this call comes later than that of the call before and the longest time that a
-  /// rank was between them.
+  /// program, against a call that all ranks leave when the last one comes.
   [[nodiscard]] std::optional<Seconds> cost_before() const { return cost_before_; }
 
   /// The time when the last rank entered the last watched call, on the clock that all ranks share;
@@ -123,7 +104,7 @@ class Watch {
   Observation seen_;
   std::optional<Taken> taken_;
   std::optional<Taken> taken_before_;
-  Follows follows_;
+  Synchrony synchrony_;
   std::optional<Seconds> cost_before_;
 };
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 
@@ -16,9 +15,6 @@ namespace latecomer {
 namespace {
 
 using namespace testing;
-
-/// One element that takes a merge 8 ms to send.
-const Problem kUncut{Collective::reduce, 16, 1, 1 << 20};
 
 /// True for the library and programs that do not depend on arrivals.
 bool is_balanced(std::string_view row) {
@@ -136,7 +132,7 @@ TEST(Chooser, WaitsForItsPlansWithoutALoss) {
 TEST(Chooser, LosesNothingWhereBothAreAlike) {
   World world;
   play(world, 200, {}, [](auto row) { return row == "native" ? 1 : 1.03; });
-  EXPECT_LE(world.moving, 1.02 * 200 * balanced_time(fastest_plan(kProblem), {}));
+  EXPECT_LE(world.moving, 1.025 * 200 * balanced_time(fastest_plan(kProblem), {}));
 }
 
 TEST(Chooser, IsNotLockedInByASlowCall) {
@@ -251,17 +247,18 @@ TEST(Chooser, IsNotMisledByANetworkThatBecomesSlower) {
   EXPECT_LE(played.count("native"), 100);
 }
 
-/// The calls that rows which know how to exploit one late rank have carried out, from a call on.
+/// The calls that rows for late ranks have carried out, from a call on.
 int by_late_rows(const Played& played, std::size_t from = 0) {
-  return played.count("early_owners", from) + played.count("online_owners", from) +
-         played.count("prereduced_circulant", from);
+  return static_cast<int>(std::count_if(played.rows.begin() + static_cast<std::ptrdiff_t>(from),
+                                        played.rows.end(),
+                                        [](auto row) { return !is_balanced(row); }));
 }
 
 TEST(Chooser, ExploitsALateRankAtOnce) {
   World world;
   warm_up(world, [](auto) { return 5; });  // a slower network than assumed
   const Played played = play(world, 50, one_late(0.5), [](auto) { return 5; });
-  EXPECT_GE(by_late_rows(played), 40);  // plans for it are tried in turn
+  EXPECT_GE(by_late_rows(played), 49);
 }
 
 TEST(Chooser, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
@@ -270,13 +267,10 @@ TEST(Chooser, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
   const Played played = play(world, 400, one_late(0.5), [](auto row) {
     return is_balanced(row) ? 1 : 4;  // the estimate is wrong
   });
-  const auto late = [&](std::size_t from) {
-    return by_late_rows(played, from) + played.count("sorted_linear_tree", from) +
-           played.count("prereduced_ring", from) + played.count("straggler_exchange", from);
-  };
+  const auto late = [&](std::size_t from) { return by_late_rows(played, from); };
   EXPECT_GT(late(0), 0);
   EXPECT_LE(late(0), 6 * 5);  // of six rows
-  EXPECT_LE(late(50), 6 * 2);
+  EXPECT_LE(late(30), 6 * 2);
 }
 
 /// Of six ranks it is planned as prereduced_ring, which has a name of its own to be tried under.
@@ -293,6 +287,14 @@ TEST(Chooser, DoesNotTryOnePlanUnderTwoNames) {
   for (int call = 0; call < 100; ++call) all.insert(rows());
   EXPECT_TRUE(all.contains("prereduced_ring as prereduced_ring")) << *all.begin();
   EXPECT_FALSE(all.contains("straggler_exchange as prereduced_ring"));
+}
+
+TEST(Chooser, OneBadCallIsForgiven) {
+  World world;
+  warm_up(world);
+  int calls = 0;
+  const Played played = play(world, 20, one_late(0.5), [&](auto) { return ++calls == 2 ? 9 : 1; });
+  EXPECT_EQ(by_late_rows(played), 20);
 }
 
 TEST(Chooser, BalancedArrivalsAreNobodysLateness) {
@@ -406,65 +408,6 @@ TEST(Chooser, ForgetsClassesWhereThereAreTooMany) {
   EXPECT_NE(world.chooser.version(), version);
 }
 
-// --- Rooted collectives, and protocols ---
-
-/// Somebody else each time.
-std::vector<Seconds> some_late(Random& random, Seconds delay) {
-  std::vector<Seconds> arrivals(16, 0);
-  arrivals[random.below(16)] = delay;
-  return arrivals;
-}
-
-/// Calls take what prices say for the arrivals that come, and nobody expects any; `worse`: how many
-/// times as long ranks of a protocol are in the call; `most`: times the delay that it may be.
-Played play_unexpected(World& world, const Problem& problem, Seconds delay, double worse = 1,
-                       double max = 1) {
-  Random random(7);
-  Played played;
-  for (int i = 0; i < 600; ++i) {
-    const auto arrivals = some_late(random, delay * std::pow(max, random.uniform()));
-    const auto elapsed = [&](std::string_view name) {
-      const bool native = name == "native";
-      const Algorithm& row = find_algorithm(problem.collective, native ? "fastest" : name);
-      const Plan plan = make_plan(row, problem, {}, {});
-      const Seconds seconds = mean_after_last(plan, {}, arrivals) + waited(arrivals);
-      return row.kind == Kind::protocol ? worse * seconds : seconds;
-    };
-    world.seconds = elapsed;
-    played.rows.push_back(world.call(problem, same, {}, arrivals));
-  }
-  return played;
-}
-
-TEST(Chooser, TakesAProtocolWhereNobodyKnowsWhoWillBeLate) {
-  World world(16, Collective::reduce);
-  const Played played = play_unexpected(world, kUncut, 0.1);
-  EXPECT_GE(played.count("local_redirect", 200), 380);  // the library is timed again
-}
-
-/// It is not the candidate's merit or fault.
-TEST(Chooser, IsNotMisledByHowLateSomebodyHappensToBe) {
-  World world(16, Collective::reduce);
-  const Played played = play_unexpected(world, kUncut, 0.1, 1, 1000);
-  EXPECT_GE(played.count("local_redirect", 200), 380);  // the library is timed again
-}
-
-TEST(Chooser, TakesNoProtocolWhereAllArriveTogether) {
-  World world(16, Collective::reduce);
-  EXPECT_LE(play_unexpected(world, kUncut, 0).count("local_redirect"), 12);  // of 600
-}
-
-TEST(Chooser, TakesNoProtocolForWhatCanBeCut) {
-  World world(16, Collective::reduce);
-  const Problem problem{Collective::reduce, 16, 1 << 18, 4};
-  EXPECT_EQ(play_unexpected(world, problem, 0.1).count("local_redirect"), 0);
-}
-
-TEST(Chooser, DropsAProtocolThatDisappoints) {
-  World world(16, Collective::reduce);
-  EXPECT_LE(play_unexpected(world, kUncut, 0.1, 3).count("local_redirect"), 60);
-}
-
 // --- Agreement ---
 
 TEST(Chooser, ChoosesTheSameWhenToldTheSame) {
@@ -499,8 +442,8 @@ TEST(Chooser, AnnouncedCallsAreApart) {
     // Of a length that has not come before.
     const Problem other{Collective::allreduce, 16, Count{1} << (i % 3 == 0 ? 10 + i / 3 : 18), 4};
     ASSERT_EQ(rank_0.call(other, same), rank_1.call(other, same)) << i;
-    EXPECT_EQ(rank_0.chooser.class_of(other).belief.off(),
-              rank_1.chooser.class_of(other).belief.off())
+    EXPECT_EQ(rank_0.chooser.class_of(other).belief.corrections(),
+              rank_1.chooser.class_of(other).belief.corrections())
         << i;
   }
 }

@@ -45,6 +45,27 @@ TEST(Watch, TheDurationOnTheRankThatCameLastIsKnown) {
   EXPECT_NEAR(mine.taken_before()->mean, 0.5, kTolerance);
 }
 
+/// Rank 1 came last, at 1.25, and left at 1.5; rank 0 left at 2 and came again at 3, rank 1
+/// at 2.75.
+TEST(Watch, TheNextArrivalsBringTheCost) {
+  Watch mine(0, 2), other(1, 2);
+  bring(other.enter(1.25), mine.enter(1));
+  other.leave(1.5);
+  mine.leave(2);
+  EXPECT_FALSE(mine.cost_before());
+  bring(other.enter(2.75), mine.enter(3));
+  other.leave(3.5);
+  mine.leave(3.5);
+  ASSERT_TRUE(mine.cost_before());
+  const Seconds together = 2 - 1.25;              // the last exit
+  const Seconds alone = 3 - 1.25 - (2.75 - 1.5);  // less rank 1's time in between
+  EXPECT_NEAR(*mine.cost_before(), (together + alone) / 2, kTolerance);  // nothing is known yet
+  mine.miss();
+  bring(other.enter(5), mine.enter(5));
+  mine.leave(6);
+  EXPECT_FALSE(mine.cost_before());
+}
+
 TEST(Watch, DecidingIsNoPartOfAPlansDuration) {
   Watch mine(0, 2), other(1, 2);
   stamped_call(mine, other, 1, 1.5, 0.125);
