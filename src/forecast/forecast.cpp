@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
+#include "base/per_thread.hpp"
 
 namespace latecomer {
 namespace {
@@ -30,7 +31,8 @@ void check(const std::string& name, const std::vector<Seconds>& times, std::size
 struct Rows {
   std::vector<float> lateness, exits, computing, room;
 };
-thread_local Rows rows;
+struct OfForecasts;
+using RowsOfThread = PerThread<OfForecasts, Rows>;
 
 void pattern_of(const std::vector<Seconds>& times, std::vector<float>& pattern) {
   const Seconds earliest = extremes_of(times).min;
@@ -62,7 +64,7 @@ void Forecast::observe(const Observation& observation) {
   const bool left = !observation.exits_before.empty();
   check("arrival", observation.arrivals, ranks_);
   if (left) check("exit", observation.exits_before, ranks_);
-  auto& [lateness, exits, computing, room] = rows;
+  auto& [lateness, exits, computing, room] = RowsOfThread::get();
   pattern_of(observation.arrivals, lateness);
   exits.assign(ranks_, 0);
   if (left) pattern_of(observation.exits_before, exits);
@@ -78,8 +80,9 @@ void Forecast::observe(const Observation& observation) {
 /// Records how wrong each estimator was. One that is not ready counts as the last value: otherwise
 /// it would be spared errors that none could foresee, such as a first call like no other.
 void Forecast::judge(PatternView lateness) {
+  std::vector<float>& room = RowsOfThread::get().room;
   for (std::size_t i = 0; i < records_.size(); ++i) {
-    const PatternView next = estimators_.predict(static_cast<Estimator>(i), rows.room);
+    const PatternView next = estimators_.predict(static_cast<Estimator>(i), room);
     const float misplaced = next.empty() ? records_[0].last : misplacement(next, lateness);
     records_[i].add(misplaced, next.empty() ? 0 : imbalance(next));
   }
