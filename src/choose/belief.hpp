@@ -27,7 +27,7 @@ class Belief {
   static constexpr double kNetwork = 2.5;   // all costs of the network together
   static constexpr double kPart = 0.5;      // each of them by itself
   static constexpr double kExchange = 0.2;  // of messages that meet another one
-  static constexpr double kProgram = 0.15;  // a program's cost by its price
+  static constexpr double kProgram = 0.08;  // a program's cost by its price
   static constexpr double kAdaptive = 0.3;  // the same of protocols and arrival-aware rows
   static constexpr double kLibrary = 1.0;   // the library's cost by the best program's price
   static constexpr double kChance = 0.15;   // a call by others of the same candidate, at first
