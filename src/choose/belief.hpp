@@ -26,8 +26,8 @@ class Belief {
   // Standard deviations of logarithms: 0.3 is a factor of 1.35.
   static constexpr double kNetwork = 2.5;   // all costs of the network together
   static constexpr double kPart = 0.5;      // each of them by itself
-  static constexpr double kExchange = 0.2;  // of messages that meet another one
-  static constexpr double kProgram = 0.08;  // a program's cost by its price
+  static constexpr double kExchange = 0.1;  // of messages that meet another one
+  static constexpr double kProgram = 0.05;  // a program's cost by its price
   static constexpr double kAdaptive = 0.3;  // the same of protocols and arrival-aware rows
   static constexpr double kLibrary = 1.0;   // the library's cost by the best program's price
   static constexpr double kChance = 0.15;   // a call by others of the same candidate, at first
