@@ -28,16 +28,17 @@ from latecomer.launch import mpi, preload
 
 SOURCE = Path(__file__).parent / "dropin" / "soak.c"
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
+# Two nodes or more from 3 ranks on.
+RANDOM = EVERYTHING | {"LATECOMER_ALGORITHM": "auto:random=@SEED@", "LATECOMER_NODES": "2"}
+# On this network rank 0 announces calls from 4 KiB on.
+ANNOUNCED = {"LATECOMER_PROGRESS": "thread", "LATECOMER_NETWORK": "alpha=1us,beta=100ns"}
 # Name, settings, where @SEED@ is the seed, and whether ranks have threads.
 WAYS: dict[str, tuple[dict[str, str], bool]] = {
     "auto": ({}, False),
     "fastest": (EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"}, False),
-    "random": (EVERYTHING | {"LATECOMER_ALGORITHM": "auto:random=@SEED@"}, False),
+    "random": (RANDOM, False),
     "reproducible": (EVERYTHING | {"LATECOMER_REPRODUCIBLE": "1"}, False),
-    "threads": (
-        EVERYTHING | {"LATECOMER_ALGORITHM": "auto:random=@SEED@", "LATECOMER_PROGRESS": "thread"},
-        True,
-    ),
+    "threads": (RANDOM | ANNOUNCED, True),
 }
 SLOWER = 10  # with threads on shared cores: so many times fewer calls
 SANITIZERS = {
