@@ -4,9 +4,10 @@
 
 For each MPI library and number of ranks the tests run once without the drop-in library, and then
 with it: with `auto` as it comes; with all calls handled (LATECOMER_MIN_BYTES=0) by `auto` in
-reproducible mode and by `fastest`; and by every row of the registry, turn by turn, where turn t
-forces row t of each collective. Ranks sleep before calls: in turn none, each rank last, each rank
-first, all at random (`--arrivals all`: each turn with each of them).
+reproducible mode, by `fastest` and by an algorithm at random in each call (`auto:random=SEED`); and
+by every row of the registry, turn by turn, where turn t forces row t of each collective. Ranks
+sleep before calls: in turn none, each rank last, each rank first, all at random (`--arrivals all`:
+each turn with each of them).
 
 A run is right if each rank passes and skips the same tests as without the library, and every rank
 handled calls. One line a run, and a Markdown table at the end; the exit code is 1 if a run was not
@@ -110,7 +111,7 @@ def differences(before: Outcomes, after: Outcomes) -> list[str]:
     return lines
 
 
-def runs(library: str, ranks: int, ways: Sequence[str], arrivals: str) -> Iterator[Run]:
+def runs(library: str, ranks: int, ways: Sequence[str], arrivals: str, seed: int) -> Iterator[Run]:
     """All runs with the drop-in library. One rank is left alone by it, so there is one run."""
     if ranks == 1:
         yield Run(library, ranks, "auto")
@@ -123,11 +124,13 @@ def runs(library: str, ranks: int, ways: Sequence[str], arrivals: str) -> Iterat
     }
     for turn in range(jobs.turns()):
         settings[f"turn {turn + 1}"] = EVERYTHING | {"LATECOMER_ALGORITHM": jobs.forced(turn)}
+    settings["random"] = EVERYTHING | {"LATECOMER_ALGORITHM": f"auto:random={seed}"}
     chosen = {way: each for way, each in settings.items() if "all" in ways or way in ways}
     for index, (way, each) in enumerate(chosen.items()):
         some = {"all": patterns, "none": [NONE], "random": patterns[-1:]}
         for pattern in some.get(arrivals, [patterns[index % len(patterns)]]):
-            yield Run(library, ranks, way, tuple(each.items()), pattern)
+            name = f"random seed {seed}" if way == "random" else way
+            yield Run(library, ranks, name, tuple(each.items()), pattern)
 
 
 class Verdicts:
@@ -202,7 +205,7 @@ class Verdicts:
 
 def check(library: str, ranks: int, options: argparse.Namespace, verdicts: Verdicts) -> bool:
     """Runs what is left to do. Returns True if all of it was right."""
-    chosen = runs(library, ranks, options.ways.split(","), options.arrivals)
+    chosen = runs(library, ranks, options.ways.split(","), options.arrivals, options.seed)
     left = [run for run in chosen if not verdicts.done(run)]
     if not left:
         return True
@@ -233,8 +236,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--mpi", default="openmpi,mpich", help=", ".join(jobs.LIBRARIES))
     parser.add_argument("--ranks", default="1-5")
-    parser.add_argument("--ways", default="all", help="auto, reproducible, fastest, 'turn 1', ...")
+    parser.add_argument("--ways", default="all", help="auto, fastest, random, 'turn 1', ...")
     parser.add_argument("--arrivals", choices=["turns", "all", "none", "random"], default="turns")
+    parser.add_argument("--seed", type=int, default=1, help="of the algorithms of the way `random`")
     parser.add_argument("--tests", default="test_cco", help="names of test files, as a pattern")
     parser.add_argument("--deadline", type=float, default=600, help="of a run, in seconds")
     parser.add_argument("--results", type=Path, help="a file that keeps the runs")

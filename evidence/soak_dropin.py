@@ -5,10 +5,11 @@
     .venv/bin/python evidence/soak_dropin.py --sanitizer asan         builds, and runs, the library
                                                                       with the address sanitizer
 
-The program is dropin/soak.c (see there). Each number of ranks runs with `auto`; with all calls
-handled by `fastest`, which plans for the arrivals of each call; in reproducible mode; and with two
-threads and a progress thread for each rank, which make a tenth of the calls. Prints a line a run,
-and at the end the calls of all ranks that latecomer handled. Exits 1 if a result was wrong, a run
+The program is dropin/soak.c (see there). Each number of ranks runs with `auto`; with an algorithm
+at random in each call, by the seed (`auto:random=SEED`); in reproducible mode; and at random with
+two threads and a progress thread for each rank, which make a tenth of the calls. `--ways fastest`
+has `fastest` handle all calls. Prints a line a run, and at the end the calls of all ranks that
+latecomer handled. Exits 1 if a result was wrong, a run
 did not end, a rank handled no call, or a sanitizer spoke.
 """
 
@@ -27,15 +28,17 @@ from latecomer.launch import mpi, preload
 
 SOURCE = Path(__file__).parent / "dropin" / "soak.c"
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
-# Name, settings, and whether ranks have threads.
+# Two nodes or more from 3 ranks on.
+RANDOM = EVERYTHING | {"LATECOMER_ALGORITHM": "auto:random=@SEED@", "LATECOMER_NODES": "2"}
+# On this network rank 0 announces calls from 4 KiB on.
+ANNOUNCED = {"LATECOMER_PROGRESS": "thread", "LATECOMER_NETWORK": "alpha=1us,beta=100ns"}
+# Name, settings, where @SEED@ is the seed, and whether ranks have threads.
 WAYS: dict[str, tuple[dict[str, str], bool]] = {
     "auto": ({}, False),
     "fastest": (EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"}, False),
+    "random": (RANDOM, False),
     "reproducible": (EVERYTHING | {"LATECOMER_REPRODUCIBLE": "1"}, False),
-    "threads": (
-        EVERYTHING | {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_PROGRESS": "thread"},
-        True,
-    ),
+    "threads": (RANDOM | ANNOUNCED, True),
 }
 SLOWER = 10  # with threads on shared cores: so many times fewer calls
 SANITIZERS = {
@@ -75,7 +78,8 @@ def sanitizer_library(name: str) -> Path:
 def soak(using: mpi.Family, name: str, ranks: int, way: str, options: argparse.Namespace,
          before: Sequence[str]) -> tuple[int, list[str]]:  # fmt: skip
     """One run: the calls that all ranks handled, and what is wrong."""
-    settings, threads = WAYS[way]
+    templates, threads = WAYS[way]
+    settings = {key: text.replace("@SEED@", str(options.seed)) for key, text in templates.items()}
     calls = options.calls // SLOWER if threads else options.calls
     words = [compiled(using), str(calls), str(options.seed), *["threads"] * threads]
     env = {"OPENBLAS_NUM_THREADS": "1"}
@@ -102,8 +106,9 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=50000, help="of each rank")
     parser.add_argument("--mpi", default="openmpi,mpich", help=", ".join(jobs.LIBRARIES))
     parser.add_argument("--ranks", default="3")
-    parser.add_argument("--ways", default=",".join(WAYS))
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ways", default="auto,random,reproducible,threads",
+                        help=f"of {', '.join(WAYS)}")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=1, help="of the calls and their algorithms")
     parser.add_argument("--deadline", type=float, default=300, help="of a run, in seconds")
     parser.add_argument("--before", nargs="*", default=[], help="libraries to preload in front")
     parser.add_argument("--sanitizer", choices=list(SANITIZERS))

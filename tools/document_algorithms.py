@@ -41,6 +41,11 @@ for the expected arrivals. `auto` begins with the MPI library's own, and leaves 
 algorithm was faster in three calls. Until the calls have taken long enough to pay for a choice it
 adds nothing to them.
 
+`auto:random=SEED` is for tests: each call gets an algorithm at random, of all that take it, with
+random values of its parameters, alike on all ranks and again with the same seed, a whole number
+from 1 up. There is no plan of it, so it cannot be shown, verified or simulated; in reproducible
+mode it is refused.
+
 ## How to read the tables
 
 - **Cost** is that of ranks that arrive together. P ranks, m bytes, S segments, K blocks or s steps
@@ -55,7 +60,7 @@ adds nothing to them.
   arrival, with `foreground` it may not. Aware algorithms have `background` by default where all
   ranks have a progress thread, and the others have `foreground`.
 """
-PROGRESS = "progress"  # said once, above
+SAID_ABOVE = ("progress", "random")
 
 
 def page() -> str:
@@ -120,7 +125,7 @@ def parameters(row) -> list[str]:
     return [
         f"- `{row.name}`, `{parameter.name}`{choices(parameter)}: {parameter.meaning}"
         for parameter in row.parameters
-        if parameter.name != PROGRESS
+        if parameter.name not in SAID_ABOVE
     ]
 
 

@@ -326,6 +326,11 @@ Choice parse_choice(Collective collective, std::string_view text) {
   return choice;
 }
 
+Count seed_of(const Choice& choice) {
+  const auto seed = choice.parameters.find(kRandom);
+  return seed == choice.parameters.end() ? 0 : seed->second;
+}
+
 std::string describe_parameters(const Plan& plan, std::string_view asked) {
   const Algorithm& algorithm = row_of(plan);
   std::string text = asked.empty() || asked == plan.algorithm ? "" : "as=" + plan.algorithm;

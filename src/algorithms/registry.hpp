@@ -66,6 +66,10 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 [[nodiscard]] Choice parse_choice(Collective collective, std::string_view text);
+/// The parameter of `auto` that draws an algorithm for each call.
+inline constexpr std::string_view kRandom = "random";
+/// Its value, the seed of the draws; 0: nothing is drawn.
+[[nodiscard]] Count seed_of(const Choice& choice);
 /// "segments=16 override=ring": the parameters of a plan as users write them. If another algorithm
 /// was asked for than the plan's, "as=ring" comes first.
 [[nodiscard]] std::string describe_parameters(const Plan& plan, std::string_view asked = {});

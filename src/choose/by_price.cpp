@@ -97,7 +97,7 @@ Decision Chooser::decide(const Problem& problem, bool announced) {
   const UserRule* const rule = rule_for(problem, expected_);
   ruled_ = rule != nullptr ? &rule->choice : nullptr;
   const Choice& choice = ruled_ != nullptr ? *ruled_ : policy_.choice(problem.collective);
-  const bool automatic = choice.algorithm->name == "auto" && !policy_.reproducible;
+  const bool automatic = is_automatic(choice) && !policy_.reproducible;
   if (automatic) {
     ruled_ = nullptr;
   } else if (chooses(problem)) {

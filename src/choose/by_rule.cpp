@@ -28,9 +28,9 @@ const Choice& Chooser::calm_choice(const Problem& problem) const {
 bool Chooser::chooses(const Problem& problem) const {
   if (policy_.reproducible || !policy_.automatic(problem.collective)) return false;
   if (!policy_.rules) return true;
-  const Algorithm& calm = *calm_choice(problem).algorithm;
-  if (calm.name == "auto") return true;
-  if (!is_native(calm)) return false;
+  const Choice& calm = calm_choice(problem);
+  if (is_automatic(calm)) return true;
+  if (!is_native(*calm.algorithm)) return false;
   return std::ranges::any_of(
       rules_for(*policy_.rules, problem, facts({})),
       [](const UserRule* rule) { return !is_native(*rule->choice.algorithm); });
@@ -48,8 +48,9 @@ CallKey Chooser::key_of(const Problem& problem) const {
 }
 
 bool Chooser::may_run_ahead(const Problem& problem) const {
-  const auto waits = [](const Choice& choice) {
-    return choice.algorithm->kind == Kind::protocol && !choice.algorithm->runs_ahead;
+  const auto waits = [&](const Choice& choice) {
+    if (seed_of(choice) > 0) return waits_at_random(seed_of(choice), problem);
+    return waits_for_arrival(*choice.algorithm);
   };
   if (waits(policy_.choice(problem.collective))) return false;
   if (!policy_.rules || !policy_.automatic(problem.collective)) return true;

@@ -169,6 +169,8 @@ void Chooser::know(Collective collective, bool announced, bool nodes, const Call
 }
 
 Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool announced) try {
+  if (policy_.reproducible) check_reproducible(set);
+  if (seed_of(set) > 0) return decide_at_random(seed_of(set), problem, announced);
   Decision decision{.row = set.algorithm};
   std::uint64_t& calls = announced ? announced_rooted_calls_ : rooted_calls_;
   decision.exchange_arrivals = !rooted(problem.collective) || calls++ % kRootedEvery == 0;
@@ -214,7 +216,7 @@ std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
   if (!policy_.reproducible) expected_ = policy_.given;
   const UserRule* const rule = rule_for(problem, expected_);
   const Choice& choice = rule != nullptr ? rule->choice : policy_.choice(problem.collective);
-  if (is_native(*choice.algorithm)) return nullptr;
+  if (is_native(*choice.algorithm) || seed_of(choice) > 0) return nullptr;
   know(problem.collective, false);
   return pricer_.plan(choice, problem, expected_);
 }

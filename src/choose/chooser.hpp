@@ -63,6 +63,10 @@ class Chooser {
   [[nodiscard]] const Choice& calm_choice(const Problem& problem) const;
   /// Returns true if the algorithm is chosen call by call.
   [[nodiscard]] bool chooses(const Problem& problem) const;
+  /// Returns true if the algorithm of each such call is drawn at random.
+  [[nodiscard]] bool draws(const Problem& problem) const {
+    return seed_of(calm_choice(problem)) > 0;
+  }
   /// Returns true unless a rule may choose, for such calls, an algorithm that cannot begin ahead.
   [[nodiscard]] bool may_run_ahead(const Problem& problem) const;
   /// The settings. The caller calls forget() after a change, but for the network: it may be set by
@@ -150,7 +154,7 @@ class Chooser {
   /// nobody was expected late, and looking at each call would cost more than kLooking of its time.
   /// Instead of expect() and decide(). Not for announced calls.
   [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
-  /// Returns true if a rule decided about the call at hand.
+  /// Returns true if a rule, or chance, decided about the call at hand.
   [[nodiscard]] bool ruled() const { return ruled_ != nullptr; }
   /// The same decision about the call at hand, with a plan that uses no memory of nodes.
   [[nodiscard]] Decision without_nodes(const Decision& decision, const Problem& problem);
@@ -217,6 +221,8 @@ class Chooser {
   [[nodiscard]] Decision decide_as(const Choice& choice, const Problem& problem, bool announced);
   [[nodiscard]] Decision decide_by_rule(const Choice& choice, const Problem& problem,
                                         bool announced);
+  [[nodiscard]] Decision decide_at_random(Count seed, const Problem& problem, bool announced);
+  [[nodiscard]] static bool waits_at_random(Count seed, const Problem& problem);
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   Decision leave_new_count(CallClass& call_class, Collective collective);
   [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
@@ -260,9 +266,12 @@ class Chooser {
   // Calls with an algorithm that was set. Of announced ones rank 0 may be the only one that counts.
   std::uint64_t rooted_calls_ = 0;
   std::uint64_t announced_rooted_calls_ = 0;
+  std::uint64_t drawn_calls_ = 0;
+  std::uint64_t announced_drawn_calls_ = 0;
   Selection last_, before_;  // the duration of a call may be known only after the next one
   std::vector<Candidate> candidates_;  // for the call at hand: the library's, the balanced one, ...
-  const Choice* ruled_ = nullptr;      // the choice of the rule that decided about the call at hand
+  Choice drawn_;
+  const Choice* ruled_ = nullptr;  // the choice for the call at hand, by a rule or drawn
 };
 
 }  // namespace latecomer

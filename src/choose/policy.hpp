@@ -21,6 +21,14 @@ namespace latecomer {
 /// The network that is assumed in reproducible mode.
 inline constexpr Network kReproducible = with_handshake({});
 
+/// True for `auto`, unless it draws at random.
+[[nodiscard]] inline bool is_automatic(const Choice& choice) {
+  return choice.algorithm->name == "auto" && seed_of(choice) == 0;
+}
+
+/// Throws Error for a choice that draws at random: it is another one in each call.
+void check_reproducible(const Choice& choice);
+
 struct Policy {
   Policy() {
     for (const Collective each : all_collectives()) {
@@ -42,7 +50,7 @@ struct Policy {
     return choices[static_cast<std::size_t>(collective)];
   }
   [[nodiscard]] bool automatic(Collective collective) const {
-    return choice(collective).algorithm->name == "auto";
+    return is_automatic(choice(collective));
   }
   /// Returns true if both policies decide alike.
   [[nodiscard]] bool operator==(const Policy& other) const = default;

@@ -18,6 +18,11 @@ namespace latecomer {
 
 [[nodiscard]] inline bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
+/// True for rows that do nothing before a rank has arrived.
+[[nodiscard]] inline bool waits_for_arrival(const Algorithm& row) {
+  return row.kind == Kind::protocol && !row.runs_ahead;
+}
+
 /// Returns true if the ranks arrive at different times.
 [[nodiscard]] bool late(const std::vector<Seconds>& arrivals);
 /// Returns the mean over the ranks of the seconds that they wait for the last one to arrive.

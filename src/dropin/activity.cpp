@@ -167,6 +167,8 @@ Policy policy_of_environment() {
   read_variable("LATECOMER_ALGORITHM", [&](const std::string& text) {
     Policy fresh = policy;
     read_algorithms(text, fresh);
+    if (environment_flag("LATECOMER_REPRODUCIBLE"))
+      std::ranges::for_each(fresh.choices, check_reproducible);
     policy = fresh;
   });
   return policy;

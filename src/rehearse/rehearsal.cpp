@@ -41,7 +41,7 @@ void Rehearsal::check_setting() const {
   Knowledge knowledge;
   knowledge.placement = setting_.placement;
   const Choice& choice = setting_.choice;
-  if (!library_alone())
+  if (!library_alone() && seed_of(choice) == 0)
     (void)make_plan(*choice.algorithm, setting_.problem, choice.parameters, knowledge);
   (void)native_plan();
 }

@@ -22,7 +22,7 @@ class Rehearsal {
  public:
   struct Setting {
     Problem problem;
-    Choice choice;                 // auto: chosen call by call
+    Choice choice;                 // auto: chosen call by call, by price or at random
     std::optional<Choice> native;  // the model of the MPI library's own collective; none: `fastest`
     Network network;               // as it is
     Network assumed;               // by plans
@@ -82,7 +82,7 @@ class Rehearsal {
 
   using Durations = std::array<std::deque<Inside>, 2>;  // of the last calls, by kind
 
-  [[nodiscard]] bool automatic() const { return setting_.choice.algorithm->name == "auto"; }
+  [[nodiscard]] bool automatic() const { return is_automatic(setting_.choice); }
   /// Returns true if the calls are the MPI library's, which nobody looks at.
   [[nodiscard]] bool library_alone() const {
     return setting_.plain && is_native(*setting_.choice.algorithm);

@@ -1,11 +1,13 @@
 // Automatic choice: results are right whatever it chooses, and all ranks choose the same.
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/last_error.hpp"
 #include "base/random.hpp"
 #include "communicator.hpp"
 #include "kinds.hpp"
@@ -94,6 +96,44 @@ MPI_TEST(an_automatic_choice_keeps_rank_order) {
       try_allreduce(comm, kind, {100, false, 0}, context.seed + call, "auto");
     }
   }
+}
+
+// --- At random ---
+
+/// By the same arguments in each call: none may take the way of an earlier one for good.
+MPI_TEST(a_choice_at_random_is_right_and_another_one_in_each_call) {
+  if (context.ranks == 1) return;
+  const std::string text = "auto:random=" + std::to_string(context.seed + 1);
+  const Kinds kinds;
+  for (const Count count : {1000, 40000}) {
+    const Communicator comm;
+    CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", text.c_str()), MPI_SUCCESS);
+    CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+    std::set<std::string> used;
+    constexpr int kCalls = 40;
+    for (int call = 0; call < kCalls; ++call) {
+      try_allreduce(comm, kinds.named("int sum"), {count, false, 0}, context.seed + call, text);
+      const std::string parameters = state_of(comm).parameters;  // "as=ring progress=background"
+      used.insert(parameters.substr(0, parameters.find(' ')));
+    }
+    latecomer_stats stats{};
+    latecomer_get_stats(comm, &stats);
+    CHECK_EQ(stats.handled + stats.native, static_cast<std::uint64_t>(kCalls));
+    CHECK_TEXT(used.size() >= 8, text + ": " + std::to_string(used.size()));
+  }
+}
+
+MPI_TEST(a_choice_at_random_is_refused_in_reproducible_mode) {
+  if (context.ranks == 1) return;
+  const Kinds kinds;
+  const Communicator comm;
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "auto:random=1"), MPI_SUCCESS);
+  CHECK_EQ(latecomer_set_reproducible(comm, 1), MPI_SUCCESS);
+  try_allreduce(comm, kinds.named("int sum"), {100, false, 0}, context.seed, "reproducible");
+  latecomer_stats stats{};
+  latecomer_get_stats(comm, &stats);
+  CHECK_EQ(stats.fallback_plan, 1U);
+  CHECK_TEXT(std::string(last_error()).find("'auto:random=1'") != std::string::npos, last_error());
 }
 
 // --- Protocols ---

@@ -30,6 +30,7 @@ std::uint64_t base_seed() {
 std::vector<Parameters> parameter_sets(const Algorithm& algorithm, Rank ranks) {
   std::vector<Parameters> sets = {{}};
   for (const Parameter& parameter : algorithm.parameters) {
+    if (parameter.name == kRandom) continue;  // it has no plans
     const auto choices = static_cast<Count>(parameter.choices.size());
     for (const Count value : {Count{0}, Count{1}, Count{3}, Count{ranks} * 2 + 1}) {
       if (value < parameter.minimum || (choices > 0 && value >= choices)) continue;

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from dropin_helpers import calls_of, cases_of, launcher_of, run_cases, run_command
@@ -23,14 +24,35 @@ def test_all_is_as_with_the_mpi_library_alone(name):
 
 
 @both_families
-@pytest.mark.parametrize("ranks", [2, 4])
-def test_whatever_the_algorithm_executes_gives_the_same_results(name, ranks, tmp_path):
+@pytest.mark.parametrize(("ranks", "algorithm"), [(2, "fastest"), (4, "auto:random=1")])
+def test_whatever_the_algorithm_executes_gives_the_same_results(name, ranks, algorithm, tmp_path):
     variables = EVERYTHING | {
-        "LATECOMER_ALGORITHM": "fastest",
+        "LATECOMER_ALGORITHM": algorithm,
         "LATECOMER_STATS": str(tmp_path / "%r.json"),
     }
     run_cases(name, ranks, DATA + LIFE[1:], variables).check()
     assert all(calls["handled"] > 100 for calls in calls_of(tmp_path, ranks))
+    used = executed(tmp_path)
+    assert len(used["allreduce"]) > 10 if algorithm.startswith("auto") else used, used
+
+
+def executed(folder: Path) -> dict[str, set[str]]:
+    """What executed rank 0's calls, by collective."""
+    found: dict[str, set[str]] = {}
+    for each in json.loads((folder / "0.json").read_text())["communicators"]:
+        for key in each["keys"]:
+            words = [choice["parameters"].split() for choice in key["choices"]]
+            found.setdefault(key["collective"], set()).update(word[0] for word in words if word)
+    return found
+
+
+@both_families
+def test_at_random_is_not_used_in_reproducible_mode(name):
+    wishes = {"LATECOMER_ALGORITHM": "auto:random=7", "LATECOMER_REPRODUCIBLE": "1"}
+    said = run_cases(name, 2, ["nothing"], wishes).check().err
+    assert (
+        "LATECOMER_ALGORITHM is not used: algorithm in reproducible mode: 'auto:random=7'" in said
+    )
 
 
 def test_a_program_of_the_standard_abi(tmp_path):

@@ -38,6 +38,20 @@ def test_a_persistent_late_rank_is_exploited_from_the_tenth_call_on():
     assert online[10:].mean() < 0.8 * cost("fastest", arrivals)[0][10:].mean()
 
 
+@pytest.mark.parametrize("collective", ["allreduce", "bcast", "scatter"])
+def test_algorithms_are_drawn_at_random(collective):
+    arrivals = one_late(40, 9)
+    seeds = {}
+    for seed in (1, 2):
+        calls = rehearse(f"auto:random={seed}", arrivals, collective=collective, count=1000)
+        again = rehearse(f"auto:random={seed}", arrivals, collective=collective, count=1000)
+        seeds[seed] = [call.algorithm for call in calls]
+        assert seeds[seed] == [call.algorithm for call in again]
+        assert {"native"} < set(seeds[seed])
+        assert len(set(seeds[seed])) > 4
+    assert seeds[1] != seeds[2]
+
+
 @pytest.mark.parametrize("arrivals", [changing(100, 20), None], ids=["changing", "random"])
 def test_lateness_that_changes_costs_no_more_than_the_best_balanced_program(arrivals):
     seed = 11

@@ -21,6 +21,15 @@ REFUSED = [
     ("--algorithm rinng", "did you mean ring."),
     ("--algorithm allreduce:ring;bcast:rinng", "'rinng' is not usable; right would be one of"),
     ("--algorithm prereduced_ring:segments=0", "segments: '0' is not usable"),
+    (
+        "--algorithm auto:random=0",
+        "random: '0' is not usable; right would be a whole number from 1",
+    ),
+    (
+        "--algorithm auto:random=x",
+        "random: 'x' is not usable; right would be a whole number from 1",
+    ),
+    ("--algorithm auto:random=1 --reproducible", "in each call; leave out --reproducible."),
     ("--min-bytes nan", "--min-bytes: 'nan' is not usable; right would be a size from 0 up"),
     ("--min-bytes -1", "--min-bytes: '-1' is not usable"),
     ("--min-bytes=", "--min-bytes: '' is not usable"),

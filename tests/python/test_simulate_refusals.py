@@ -21,6 +21,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
     [
         (["--algorithms", "native"], "native; use openmpi-4.1 or mpich-5.0, models of"),
         (["--algorithms", "rinG"], "no such algorithm to simulate: 'rinG'; use all, openmpi-4.1, "),
+        (["--algorithms", "auto:random=7"], "right would be one that has a plan of its own"),
         (["--algorithms", "ring:segments=3"], "parameter of ring: 'segments' is not usable"),
         (
             ["--algorithms", "ring", "--op", "non-commutative"],

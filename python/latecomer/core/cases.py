@@ -175,6 +175,8 @@ def random_arrival(chance: random.Random, ranks: int) -> tuple[float, ...]:
 
 
 def _settings(parameter: Parameter, ranks: int) -> list[str]:
+    if parameter.name == "random":  # `auto` has no plan with it
+        return [""]
     if parameter.name == "progress":
         return ["", ":progress=background"]
     if parameter.choices:

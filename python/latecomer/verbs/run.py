@@ -148,6 +148,8 @@ def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Pa
 
     changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
                 "--progress": wishes.progress, "--rules": wishes.rules}  # fmt: skip
+    if wishes.reproducible and "auto:random" in (wishes.algorithm or ""):
+        refuse("auto:random takes another algorithm in each call", {"--reproducible": True})
     if off and compare:
         raise UsageError("--off and --compare exclude each other: --compare runs both")
     if wishes.observe:

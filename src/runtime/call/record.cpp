@@ -56,13 +56,20 @@ bool lasting(const CommState& state, const Call& call) {
   return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
 }
 
+/// True if the MPI library was chosen for all calls like this one, except those that a class looks
+/// at.
+bool stays_native(const CommState& state, const Request& request, const Ending& ending) {
+  if (ending.counter != &latecomer_stats::native) return false;
+  return request.by_library != nullptr || !state.chooser.draws(request.problem);
+}
+
 /// True if the MPI library executes all calls like this one, except those that a class looks at. A
 /// call that goes to it for a reason that not all ranks know may do so on this rank alone, and
 /// other ranks may have to be notified.
 bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
   const bool alone = state.intercommunicator || state.ranks == 1;
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
-                           : ending.counter == &latecomer_stats::native ||
+                           : stays_native(state, request, ending) ||
                                  ending.counter == &latecomer_stats::fallback_device;
   return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
 }

@@ -87,7 +87,9 @@ void check_ranks(const CommState& state, int ranks) {
 }
 
 /// True if latecomer executes such calls in any case.
-bool handles(const Algorithm& row) { return row.kind != Kind::native && row.name != "auto"; }
+bool handles(const Choice& choice) {
+  return choice.algorithm->kind != Kind::native && !is_automatic(choice);
+}
 
 /// Forgets all that was learned about calls.
 void forget_calls(CommState& state) {
@@ -109,9 +111,9 @@ void watch_if_needed(CommState& state, bool anew) {
   const Policy& policy = state.chooser.policy();
   const auto any = [&](auto&& is) {
     return std::any_of(policy.choices.begin(), policy.choices.end(),
-                       [&](const Choice& each) { return is(*each.algorithm); });
+                       [&](const Choice& each) { return is(each); });
   };
-  const bool automatic = any([](const Algorithm& row) { return row.name == "auto"; });
+  const bool automatic = any(is_automatic);
   const bool watched = state.chooser.watch() != nullptr;
   if (!policy.online && !automatic) return state.chooser.watch_no_more();
   const bool needed = policy.online && any(handles);
@@ -128,12 +130,12 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   agree(state, "algorithm", std::string(collective) + ':' + std::string(text),
         parsed.choice ? std::optional(hash_of(*parsed.choice)) : std::nullopt);
   if (!parsed.choice) throw std::runtime_error(parsed.trouble);
-  const Algorithm& row = *parsed.choice->algorithm;
-  state.choice(row.collective) = std::move(*parsed.choice);
+  Choice& choice = state.choice(parsed.choice->algorithm->collective);
+  choice = std::move(*parsed.choice);
   forget_calls(state);
   if (state.ranks == 1 || state.settings == Settings::different) return;
   watch_if_needed(state, false);
-  if (handles(row) || state.chooser.policy().reproducible) make_resources_together(state);
+  if (handles(choice) || state.chooser.policy().reproducible) make_resources_together(state);
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
