@@ -177,7 +177,8 @@ LATECOMER_API int latecomer_request_free(latecomer_request* request);
  *   or "auto", which chooses one for each call, for the expected arrivals and by the times of
  *   earlier calls. "auto" uses the MPI library's collective until calls have taken long enough to
  *   be worth a choice, and always for rooted collectives below 64 KiB or of two ranks. Rules in
- *   the file that LATECOMER_RULES names come before that choice (docs/rules.md).
+ *   the file that LATECOMER_RULES names come before that choice (docs/rules.md); it begins with
+ *   what is in the file that LATECOMER_WISDOM names (docs/dropin.md).
  * The first handled algorithm makes a second communicator of the same ranks, which later
  * communicators of these ranks take over; "auto" makes it when calls have become worth it.
  * Fails with MPI_ERR_ARG on every rank if any rank's text cannot be read or the texts differ in
