@@ -1,12 +1,14 @@
 """Measures the regret of the automatic choice: jobs on the virtual network, against one algorithm.
 
     .venv/bin/python evidence/regret.py [--worlds random] [--seeds 0-59] [--calls 120]
-        [--assumed true|default] [--free] [--out FILE]
+        [--assumed true|default] [--wisdom none|again|same|other] [--free] [--out FILE]
 
 A line for each world, then a summary (docs/regret.md). --worlds: `random`, `pathologies`, or names
 of these between commas. --assumed: plans know the true costs of the network, but for its jitter, or
-take the built-in ones. --free: connecting, deciding, plans, prices and reviews are free. --out:
-each world as a line of JSON, with the times of all algorithms.
+take the built-in ones. --wisdom, for random worlds: `auto` begins with what an earlier job of 120
+calls has learnt: the same one again, another on the same network, or another on a network of its
+own. --free: connecting, deciding, plans, prices and reviews are free. --out: each world as a line
+of JSON, with the times of all algorithms.
 """
 
 from __future__ import annotations
@@ -14,13 +16,16 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
+from latecomer import Wisdom
 from regret_worlds import PATHOLOGIES, World, pathology, random_world
 
 LONG = 0.3  # seconds
+EARLIER = 120  # calls of the earlier job
+OTHER = 1000  # is added to the seed of a world for that of the earlier job
 
 
 @dataclass(frozen=True)
@@ -77,10 +82,27 @@ class Regret:
         return json.dumps({**own, **more, **world.about, **found, "times": self.times})
 
 
-def measure(world: World, assumed: str, *, free: bool = False) -> Regret:
-    """Runs the jobs. `assumed`: true or default."""
+def measure(world: World, assumed: str, wisdom: str = "none", *, free: bool = False) -> Regret:
+    """Runs the jobs. `assumed`: true or default; `wisdom`: as the option."""
     times = {name: world.time(name, free=free) for name in world.singles}
-    return Regret(world, times, world.time("auto", None if assumed == "true" else "", free=free))
+    costs = None if assumed == "true" else ""
+    begin = earlier(world, costs, wisdom)
+    return Regret(world, times, world.time("auto", costs, free=free, wisdom=begin))
+
+
+def earlier(world: World, assumed: str | None, wisdom: str) -> Wisdom | None:
+    """What a job has learnt before that of this world."""
+    if wisdom == "none":
+        return None
+    before = random_world(OTHER + world.seed, EARLIER)
+    if wisdom == "same":
+        before = replace(before, costs=world.costs)
+    if wisdom == "again":
+        before = random_world(world.seed, EARLIER)
+        before = replace(before, seed=OTHER + world.seed, native=world.native, jitter=world.jitter)
+    learnt = Wisdom()
+    before.time("auto", assumed, wisdom=learnt)
+    return learnt
 
 
 def summary(found: list[Regret]) -> str:
@@ -105,11 +127,12 @@ def main() -> None:
     options = _options()
     found = []
     for world in _worlds(options):
-        found.append(measure(world, options.assumed, free=options.free))
+        found.append(measure(world, options.assumed, options.wisdom, free=options.free))
         print(found[-1].as_line(), flush=True)
         if options.out is not None:
             print(found[-1].as_json(options.assumed), file=options.out, flush=True)
-    print(f"\n{len(found)} worlds, {options.calls} calls, assumed costs: {options.assumed}\n")
+    about = f"assumed costs: {options.assumed}, wisdom: {options.wisdom}"
+    print(f"\n{len(found)} worlds, {options.calls} calls, {about}\n")
     print(summary(found))
     long = [each for each in found if each.times[each.best] > LONG]
     print(f"\nThe {len(long)} jobs that take the best single algorithm over {LONG} s:\n")
@@ -122,6 +145,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
     parser.add_argument("--calls", type=int, default=120)
     parser.add_argument("--assumed", choices=("true", "default"), default="default")
+    parser.add_argument("--wisdom", choices=("none", "again", "same", "other"), default="none")
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--out", type=argparse.FileType("w"))
     return parser.parse_args()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from latecomer import JobCosts, rehearse_job
+from latecomer import JobCosts, Wisdom, rehearse_job
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -67,10 +67,18 @@ class World:
         """The longest computation of a rank: the time of a job whose calls take none."""
         return float(self.compute.sum(axis=0).max())
 
-    def time(self, algorithm: str, assumed: str | None = None, *, free: bool = False) -> float:
+    def time(
+        self,
+        algorithm: str,
+        assumed: str | None = None,
+        *,
+        free: bool = False,
+        wisdom: Wisdom | None = None,
+    ) -> float:
         """The time of the job until its last exit.
 
         `assumed`: None: plans know the network. `free`: what finding out costs is not charged.
+        `wisdom`: of earlier jobs; then it is this one's, too.
         """
         count = self.bytes // 4 if isinstance(self.bytes, int) else [b // 4 for b in self.bytes]
         calls = rehearse_job(
@@ -87,6 +95,7 @@ class World:
             library_slowdown=self.library_slowdown,
             cold=self.cold,
             finding_out=None if free else JobCosts(),
+            wisdom=wisdom,
         )
         return float(calls[-1].exits.max())
 

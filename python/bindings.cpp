@@ -19,6 +19,7 @@
 #include "bounds/lower_bound.hpp"
 #include "capi/core/listing.hpp"
 #include "capi/core/verify_plan.hpp"
+#include "choose/wisdom.hpp"
 #include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
 #include "price/planning_cost.hpp"
@@ -289,13 +290,14 @@ class PyRehearsal {
   PyRehearsal(const Problem& problem, const std::string& algorithm, const Network& network,
               const Network& assumed, const std::string& native, bool check,
               const Placement& placement, bool plain, const std::optional<Charges>& charges,
-              double cold)
+              double cold, const std::string& wisdom)
       : rehearsal_(interruptible([&] {
           Rehearsal::Setting all =
               setting(problem, algorithm, native, network, assumed, check, placement);
           all.plain = plain;
           all.charges = charges;
           all.cold = cold;
+          if (!wisdom.empty()) all.wisdom = parse_network_belief("wisdom", wisdom);
           return Rehearsal(std::move(all));
         })) {}
 
@@ -319,6 +321,12 @@ class PyRehearsal {
       rehearsal_.change(problem, native_choice(problem, native));
       return true;
     });
+  }
+
+  /// What was learnt of the network, as text; "": nothing.
+  [[nodiscard]] std::string learnt() const {
+    const auto learnt = rehearsal_.network_learnt();
+    return learnt ? to_string(*learnt) : "";
   }
 
  private:
@@ -574,6 +582,10 @@ NB_MODULE(_core, module) {
       "ranks"_a);
   module.def("consecutive_placement", consecutive_placement, "ranks"_a, "per_node"_a);
   module.def("accepts_operator", accepts_operator, "collective"_a, "text"_a, "commutative"_a);
+  module.def(
+      "check_wisdom",
+      [](const std::string& text, const std::string& what) { (void)Wisdom(text, what); }, "text"_a,
+      "what"_a);
   module.def("parse_bytes", [](const std::string& what, const std::string& text) {
     return parse_bytes(what, text);
   });
@@ -665,10 +677,12 @@ NB_MODULE(_core, module) {
   nb::class_<PyRehearsal>(module, "Rehearsal")
       .def(nb::init<const Problem&, const std::string&, const Network&, const Network&,
                     const std::string&, bool, const Placement&, bool, const std::optional<Charges>&,
-                    double>(),
+                    double, const std::string&>(),
            "problem"_a, "algorithm"_a, "network"_a, "assumed"_a, "native"_a, "check"_a = false,
-           "placement"_a = Placement{}, "plain"_a = false, "charges"_a = nb::none(), "cold"_a = 1.0)
+           "placement"_a = Placement{}, "plain"_a = false, "charges"_a = nb::none(), "cold"_a = 1.0,
+           "wisdom"_a = "")
       .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
            "slower"_a = 1.0, "library_slower"_a = 1.0)
-      .def("change", &PyRehearsal::change, "problem"_a, "native"_a);
+      .def("change", &PyRehearsal::change, "problem"_a, "native"_a)
+      .def("learnt", &PyRehearsal::learnt);
 }

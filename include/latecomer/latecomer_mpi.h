@@ -177,7 +177,8 @@ LATECOMER_API int latecomer_request_free(latecomer_request* request);
  *   or "auto", which chooses one for each call, for the expected arrivals and by the times of
  *   earlier calls. "auto" uses the MPI library's collective until calls have taken long enough to
  *   be worth a choice, and always for rooted collectives below 64 KiB or of two ranks. Rules in
- *   the file that LATECOMER_RULES names come before that choice (docs/rules.md). For tests,
+ *   the file that LATECOMER_RULES names come before that choice (docs/rules.md); it begins with
+ *   what is in the file that LATECOMER_WISDOM names (docs/dropin.md). For tests,
  *   "auto:random=7" takes an algorithm at random in each call, alike on all ranks; 7 is the seed.
  * The first handled algorithm makes a second communicator of the same ranks, which later
  * communicators of these ranks take over; "auto" makes it when calls have become worth it.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .core.bounds import least_after_last
     from .core.checking import Counterexample, Rule, rules, verify, verify_text
     from .core.compiled import Network, __version__
-    from .core.job import rehearse_job
+    from .core.job import Wisdom, rehearse_job
     from .core.job_costs import JobCosts
     from .core.programs import Operation, Program, Schedule, Slice, program
     from .core.registry import Algorithm, Parameter, algorithms
@@ -50,6 +50,7 @@ _HOME = {
     "Schedule": "core.programs",
     "Simulation": "core.simulation",
     "Slice": "core.programs",
+    "Wisdom": "core.job",
     "algorithms": "core.registry",
     "collectives": "core.registry",
     "least_after_last": "core.bounds",
@@ -79,6 +80,7 @@ __all__ = [
     "Schedule",
     "Simulation",
     "Slice",
+    "Wisdom",
     "__version__",
     "algorithms",
     "collectives",

@@ -23,6 +23,16 @@ double least_of_two(double log_ratio, double deviation) {
   return below(log_ratio / deviation - half) + ratio * below(-log_ratio / deviation - half);
 }
 
+/// The covariance of two of the network's parts by what is common to all its costs.
+double together(std::size_t i, std::size_t j) {
+  return i < kCosts && j < kCosts ? Belief::kNetwork * Belief::kNetwork : 0;
+}
+
+/// The variance of a part of the network by itself, at first.
+double alone(std::size_t part) {
+  return part < kCosts ? Belief::kPart * Belief::kPart : Belief::kExchange * Belief::kExchange;
+}
+
 }  // namespace
 
 std::size_t Belief::index_of(std::string_view name, double deviation) {
@@ -36,10 +46,8 @@ std::size_t Belief::index_of(std::string_view name, double deviation) {
       double& to = wider[i * now + j];
       if (i < before && j < before) {
         to = covariance(i, j);
-      } else if (i < kCosts && j < kCosts) {
-        to = kNetwork * kNetwork + (i == j ? kPart * kPart : 0);
-      } else if (i == kCosts && j == kCosts) {
-        to = kExchange * kExchange;
+      } else if (i < kParts && j < kParts) {
+        to = together(i, j) + (i == j ? alone(i) : 0);
       }
     }
   }
@@ -57,6 +65,14 @@ NetworkParts Belief::corrections() const {
   return all;
 }
 
+NetworkParts Belief::deviations() const {
+  NetworkParts all{};
+  for (std::size_t part = 0; part < kParts; ++part) {
+    all[part] = std::sqrt(std::max(0.0, covariance(part, part)));
+  }
+  return all;
+}
+
 void Belief::rebase(const NetworkParts& by) {
   for (std::size_t part = 0; part < kParts; ++part) mean_[part] -= by[part];
 }
@@ -67,6 +83,15 @@ void Belief::inherit(const Belief& other) {
   covariance_.assign(kParts * kParts, 0);
   for (std::size_t i = 0; i < kParts; ++i) {
     for (std::size_t j = 0; j < kParts; ++j) covariance(i, j) = other.covariance(i, j);
+  }
+}
+
+void Belief::begin(const NetworkParts& deviations) {
+  mean_.assign(kParts, 0);
+  covariance_.assign(kParts * kParts, 0);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    for (std::size_t j = 0; j < kParts; ++j) covariance(i, j) = together(i, j);
+    covariance(i, i) += std::min(alone(i), deviations[i] * deviations[i] + kChanged * kChanged);
   }
 }
 

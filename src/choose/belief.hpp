@@ -35,6 +35,7 @@ class Belief {
   static constexpr double kFirst = 0.5;      // the first call by the later ones
   static constexpr double kRenewal = 0.125;  // part of what is known of chance that a call renews
   static constexpr double kForget = 0.005;   // that each call adds to what is known
+  static constexpr double kChanged = 0.25;   // each of the network's costs since an earlier job
   static constexpr double kMostOff = 3;  // calls that are off by more deviations count as so many
 
   /// A candidate at a price.
@@ -54,8 +55,16 @@ class Belief {
   [[nodiscard]] NetworkParts corrections() const;
   /// Prices have changed with the parts: from now on these are off by so much less.
   void rebase(const NetworkParts& by);
+  /// The deviations of these. Not while nothing is known.
+  [[nodiscard]] NetworkParts deviations() const;
   /// Takes over what another belief says about the network. Before the first candidate.
   void inherit(const Belief& other);
+  /// Begins with prices that an earlier job has corrected to these deviations. Since then costs may
+  /// have changed, by kChanged each and all together by as much as at first: the first call shows
+  /// that, so what counts is how costs are related. Before the first candidate.
+  void begin(const NetworkParts& deviations);
+  /// True until something was inherited, begun with, or asked about.
+  [[nodiscard]] bool empty() const { return mean_.empty(); }
   /// Returns true if the candidate has been learnt about.
   [[nodiscard]] bool knows(std::string_view name) const;
   /// The logarithm of the expected cost.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/logarithm.hpp"
 #include "price/on_nodes.hpp"
 
 namespace latecomer {
@@ -65,6 +66,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
     call_class.network = learnt->second.network;
     call_class.belief.inherit(learnt->second.belief);
   }
+  begin_wisely(call_class);
   // The first call is often a slow one, and another may be by chance. Classes of long calls are
   // looked at from the third call on.
   call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 3 : 8;
@@ -118,8 +120,37 @@ const Network& Chooser::agreed_network() const {
   return agreed_ ? *agreed_ : policy_.network;
 }
 
+void Chooser::begin_with(const NetworkBelief& wisdom) {
+  wisdom_ = wisdom;
+  for (auto& [key, call_class] : classes_) begin_wisely(call_class);
+}
+
+void Chooser::begin_wisely(CallClass& call_class) const {
+  if (!wisdom_ || !call_class.belief.empty()) return;
+  call_class.network = scaled(agreed_network(), wisdom_->logarithms);
+  call_class.belief.begin(wisdom_->deviations);
+}
+
+std::optional<NetworkBelief> Chooser::network_learnt() const {
+  const auto found = classes_.find(learnt_);
+  if (found == classes_.end() || found->second.belief.empty()) return std::nullopt;
+  const CallClass& call_class = found->second;
+  const Network& set = agreed_network();
+  const Network& planned = network_of(call_class);
+  const auto off = [](double now, double before) {
+    return now > 0 && before > 0 ? log_of(now / before) : 0;
+  };
+  NetworkBelief learnt{call_class.belief.corrections(), call_class.belief.deviations()};
+  learnt.logarithms[0] += off(planned.alpha, set.alpha);
+  learnt.logarithms[1] += off(planned.beta, set.beta);
+  learnt.logarithms[2] += off(planned.gamma, set.gamma);
+  learnt.logarithms[3] += off(planned.exchange, set.exchange);
+  return learnt;
+}
+
 /// Candidates, prices and beliefs were those of other plans.
 void Chooser::drop_prices() {
+  wisdom_.reset();
   for (auto& [key, call_class] : classes_) {
     call_class.drop_prices();
     call_class.network.reset();

@@ -22,6 +22,7 @@
 #include "choose/call_class.hpp"
 #include "choose/policy.hpp"
 #include "choose/pricer.hpp"
+#include "choose/wisdom.hpp"
 #include "forecast/call_sequence.hpp"
 #include "telemetry/watch.hpp"
 
@@ -83,6 +84,11 @@ class Chooser {
   /// Returns true if long messages between nodes go in pieces: where they hinder those of the other
   /// direction.
   [[nodiscard]] bool sends_in_pieces() const { return agreed_network().exchange > 1; }
+  /// What earlier jobs have learnt of that network: classes begin with it while nothing is known
+  /// from this job. The same on all ranks.
+  void begin_with(const NetworkBelief& wisdom);
+  /// What the calls of this job have shown of that network; none: nothing.
+  [[nodiscard]] std::optional<NetworkBelief> network_learnt() const;
   /// Notes that the program gives other arrivals.
   void expect_anew();
   /// The hash of all that was learned so far.
@@ -214,6 +220,7 @@ class Chooser {
   /// The network that calls of the collective are planned for.
   [[nodiscard]] const Network& network_of_plans(Collective collective) const;
   void drop_prices();
+  void begin_wisely(CallClass& call_class) const;
   [[nodiscard]] RuleFacts facts(const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] CallKey key_of(const Problem& problem) const;
   [[nodiscard]] const UserRule* rule_for(const Problem& problem,
@@ -249,7 +256,8 @@ class Chooser {
   Rank me_;
   Rank ranks_;
   Policy policy_;
-  std::optional<Network> agreed_;  // the network that all ranks last found to be set alike
+  std::optional<Network> agreed_;        // the network that all ranks last found to be set alike
+  std::optional<NetworkBelief> wisdom_;  // of earlier jobs, about this network
   bool connected_ = false;
   StateHash state_hash_ = 0;
   bool skipped_ = false;

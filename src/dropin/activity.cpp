@@ -66,8 +66,8 @@ constexpr const char* kShared[] = {
 constexpr std::string_view kRules = "LATECOMER_RULES";
 constexpr std::string_view kMinBytes = "LATECOMER_MIN_BYTES";
 
-constexpr const char* kOthers[] = {"LATECOMER_LAB", "LATECOMER_LOG", "LATECOMER_MPI",
-                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS"};
+constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
+                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WISDOM"};
 
 /// What LATECOMER asks for.
 enum class Mode : std::uint8_t { off, on, observe };
@@ -179,7 +179,8 @@ Policy policy_of_observer() {
   Policy policy;
   for (const Collective each : all_collectives())
     policy.choice(each) = parse_choice(each, "native");
-  for (const char* const name : {"LATECOMER_ALGORITHM", "LATECOMER_RULES", "LATECOMER_PROGRESS"}) {
+  for (const char* const name :
+       {"LATECOMER_ALGORITHM", "LATECOMER_RULES", "LATECOMER_PROGRESS", "LATECOMER_WISDOM"}) {
     if (environment(name)) report_unused(name, "LATECOMER=observe changes no collective");
   }
   return policy;
@@ -243,6 +244,7 @@ void tell_settings(const Policy& policy) {
        is_used("LATECOMER_NODES") ? *environment("LATECOMER_NODES") : "all of a machine");
   const auto rules = default_rules();
   tell("LATECOMER_RULES", rules ? environment("LATECOMER_RULES").value_or("") : "none");
+  tell("LATECOMER_WISDOM", environment("LATECOMER_WISDOM").value_or("none"));
   if (!is_used("LATECOMER_NETWORK") && rules && rules->network) {
     log_line("LATECOMER_NETWORK = " + to_string(*rules->network) + " (rules)");
   } else {

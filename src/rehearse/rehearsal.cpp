@@ -33,6 +33,7 @@ Rehearsal::Rehearsal(Setting setting)
   chooser_.policy().choice(setting_.problem.collective) = setting_.choice;
   chooser_.policy().network = setting_.assumed;
   if (shares_nodes(setting_.placement)) chooser_.place(setting_.placement);
+  if (setting_.wisdom) chooser_.begin_with(*setting_.wisdom);
   const bool needs_arrivals = setting_.choice.algorithm->arrival_aware || !setting_.plain;
   if (!automatic() && needs_arrivals) watch_arrivals();
 }

@@ -37,6 +37,9 @@ class Rehearsal {
     // exchanges takes time.
     // NOLINTNEXTLINE(readability-redundant-member-init)
     std::optional<Charges> charges = {};
+    // What an earlier job has learnt of the assumed network.
+    // NOLINTNEXTLINE(readability-redundant-member-init)
+    std::optional<NetworkBelief> wisdom = {};
     double cold = 1;  // a call by another algorithm than the last one's takes so many times longer
   };
   /// How many times longer a call takes than on the network.
@@ -72,6 +75,10 @@ class Rehearsal {
   /// The next calls are of another problem of the same collective and ranks, for which the MPI
   /// library is modelled by `native`. Throws Error as the constructor does.
   void change(const Problem& problem, const std::optional<Choice>& native);
+  /// What the calls so far have shown of the assumed network; none: nothing.
+  [[nodiscard]] std::optional<NetworkBelief> network_learnt() const {
+    return chooser_.network_learnt();
+  }
 
  private:
   /// The durations of a call on the ranks.

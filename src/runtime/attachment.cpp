@@ -19,6 +19,7 @@
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/settings/settings.hpp"
+#include "runtime/settings/wisdom_file.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -116,6 +117,7 @@ CommState& make_state(MPI_Comm comm) {
     throw std::runtime_error("communicator: MPI_Comm_set_attr failed, which latecomer needs");
   }
   ledger_open(*fresh);
+  wisdom_open(*fresh);
   return *fresh.release();
 }
 
@@ -154,6 +156,7 @@ CommState::CommState(MPI_Comm user)
 /// Does not wait for other ranks.
 CommState::~CommState() {
   ledger_close(*this);
+  wisdom_close(*this);
   if (leave_to_successor(*this)) return;
   async_progress.reset();
 }

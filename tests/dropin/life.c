@@ -52,6 +52,31 @@ static int one_late(struct where at) {
   return mistakes;
 }
 
+/* Calls that are long enough for an automatic choice, and so many that it learns from them. */
+static int long_sums_on(struct where at, MPI_Comm comm) {
+  enum { many = 1 << 19 };
+  int mistakes = 0;
+  int* const values = malloc(2 * many * sizeof *values);
+  int* const sums = values + many;
+  for (int i = 0; i < many; ++i) values[i] = at.rank + i % 7;
+  for (int call = 0; call < 40; ++call) {
+    MPI_Allreduce(values, sums, many, MPI_INT, MPI_SUM, comm);
+    WRONG_IF(sums[many - 1] != at.ranks * (at.ranks - 1) / 2 + at.ranks * ((many - 1) % 7));
+  }
+  free(values);
+  return mistakes;
+}
+
+static int long_sums(struct where at) { return long_sums_on(at, MPI_COMM_WORLD); }
+
+static int long_sums_freed(struct where at) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const int mistakes = long_sums_on(at, comm);
+  MPI_Comm_free(&comm);
+  return mistakes;
+}
+
 /* Ranks free communicators in different orders: freeing waits for nobody. */
 static int freed_in_any_order(struct where at) {
   int mistakes = 0;
@@ -604,6 +629,8 @@ const struct named_case life_cases[] = {
     {NULL, NULL},
 };
 const struct named_case named_only_cases[] = {
+    {"long_sums", long_sums},
+    {"long_sums_freed", long_sums_freed},
     {"spawn", spawn},
     {"memory", memory},
     {"huge", huge},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MEASURED = JobCosts()
+
+
+@dataclass
+class Wisdom:
+    """What jobs have learnt of the network, for the next one, as `LATECOMER_WISDOM` keeps it.
+
+    Factors of the costs that plans assume, and deviations of their logarithms, as in
+    "start-ups=0.9/0.1 bytes=1.2/0.05 combining=1/0.5 exchanges=1.3/0.2"; empty: nothing.
+    """
+
+    network: str = ""
 
 
 def rehearse_job(
@@ -37,6 +49,7 @@ def rehearse_job(
     library_slowdown: ArrayLike | None = None,
     cold: float = 1.0,
     finding_out: JobCosts | None = MEASURED,
+    wisdom: Wisdom | None = None,
 ) -> list[RehearsedCall]:
     """Run a job with feedback: a rank enters a call when it left the last one and has computed.
 
@@ -65,6 +78,8 @@ def rehearse_job(
         The times of connecting, decisions, plans and prices on each rank. They and reviews, which
         are reductions on the network, then delay the calls. None: all that is free. Arrival stamps
         and exchanges of arrivals take their time on the network in any case.
+    wisdom : Wisdom or None
+        "auto" begins with it, and at the end it is what this job has learnt, if that is anything.
     element_bytes, commutative, exact, collective, root, placement
         As in `program`.
 
@@ -118,6 +133,7 @@ def rehearse_job(
         plain=True,
         charges=None if finding_out is None else finding_out.charges(ranks),
         cold=cold,
+        wisdom="" if wisdom is None else wisdom.network,
     )
     found: list[RehearsedCall] = []
     left = np.zeros(ranks)
@@ -128,6 +144,8 @@ def rehearse_job(
             _call(series, left + row, seed + number, (slower[number], library_slower[number]))
         )
         left = found[-1].exits
+    if wisdom is not None:
+        wisdom.network = series.learnt() or wisdom.network
     return found
 
 

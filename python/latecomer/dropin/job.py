@@ -29,6 +29,7 @@ class Wishes:
     trace: Path | None = None
     observe: bool = False
     verbose: bool = False
+    wisdom: Path | None = None
 
     def variables(self) -> dict[str, str]:
         """Its environment variables."""
@@ -40,6 +41,7 @@ class Wishes:
             "LATECOMER_STATS": str(self.report.resolve()) if self.report else None,
             "LATECOMER_RULES": str(self.rules.resolve()) if self.rules else None,
             "LATECOMER_TRACE": str(self.trace.resolve()) if self.trace else None,
+            "LATECOMER_WISDOM": str(self.wisdom.absolute()) if self.wisdom else None,
             "LATECOMER": "observe" if self.observe else None,
         }
         if self.verbose and not self.report:

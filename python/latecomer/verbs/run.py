@@ -65,6 +65,11 @@ Rules = Annotated[
     option("--rules", "FILE", "Let these rules choose where the algorithm is auto: see latecomer "
            "rules."),
 ]  # fmt: skip
+Wisdom = Annotated[
+    Path | None,
+    option("--wisdom", "FILE", "Begin with what earlier jobs have learnt of the network, which "
+           "this file keeps, and add what this one learns."),
+]  # fmt: skip
 Compare = Annotated[
     bool, flag("--compare", "Run with and without the library in turns, and print the difference.")
 ]
@@ -102,6 +107,7 @@ def run(
     progress: Progress = None,
     min_bytes: MinBytes = None,
     rules: Rules = None,
+    wisdom: Wisdom = None,
     compare: Compare = False,
     turns: Turns = None,
     trace: TraceFolder = None,
@@ -128,7 +134,7 @@ def run(
         html, output = output, None
     wishes = Wishes(
         algorithm, reproducible, progress, min_bytes, output, rules, trace,
-        observe, verbose,
+        observe, verbose, wisdom,
     )  # fmt: skip
     _check(wishes, off, compare, turns, html)
     settings.check_values(wishes)
@@ -147,7 +153,8 @@ def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Pa
     from ..trace.native import is_folder_of_trace
 
     changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
-                "--progress": wishes.progress, "--rules": wishes.rules}  # fmt: skip
+                "--progress": wishes.progress, "--rules": wishes.rules,
+                "--wisdom": wishes.wisdom}  # fmt: skip
     if wishes.reproducible and "auto:random" in (wishes.algorithm or ""):
         refuse("auto:random takes another algorithm in each call", {"--reproducible": True})
     if off and compare:

@@ -36,6 +36,14 @@ def check_values(wishes: Wishes) -> None:
         from ..rulefile import read
 
         read(wishes.rules)
+    if wishes.wisdom is not None and wishes.wisdom.exists():
+        from ..base import regular
+
+        try:
+            content = regular.read(wishes.wisdom, 1 << 20).decode("latin-1")
+        except OSError as error:
+            raise bad_value("--wisdom", f"{wishes.wisdom}: {error.strerror}") from None
+        core.check_wisdom(content, f"wisdom file {wishes.wisdom}")
 
 
 def _as_value(option: str, check: Callable[[str], None], text: str) -> None:
@@ -53,6 +61,8 @@ def check_files(wishes: Wishes, page: Path | None) -> None:
         check_file("--output", wishes.report)
     if page:
         check_file("--html", page)
+    if wishes.wisdom:
+        check_file("--wisdom", wishes.wisdom)
     if not (trace := wishes.trace):
         return
     if trace.exists() and not trace.is_dir():

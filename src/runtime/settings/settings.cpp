@@ -4,6 +4,7 @@
 #include "latecomer/latecomer.h"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/settings/wisdom_file.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer {
@@ -34,6 +35,7 @@ constexpr Setting kSettings[] = {
     {"network", hash_of_network},
     {"rules", hash_of_rules},
     {"nodes", hash_of_nodes},
+    {"wisdom", hash_of_wisdom, false},
 };
 static_assert(std::size(kSettings) <= SettingHashes::kMax);
 
@@ -51,7 +53,7 @@ std::string names_of_differing(const SettingHashes& all) {
   if ((all.differing & 1) != 0) return std::string(settings().front().name);
   std::string names;
   for (std::size_t i = 0; i < settings().size(); ++i) {
-    if ((all.differing >> i & 1) == 0) continue;
+    if ((all.differing >> i & 1) == 0 || !settings()[i].must_be_alike) continue;
     names += (names.empty() ? "" : ", ") + std::string(settings()[i].name);
   }
   return names;
@@ -65,9 +67,11 @@ void find_different(CommState& state, const std::string& names) {
 }
 
 void conclude(CommState& state, const SettingHashes& all) {
-  state.settings = all.differing == 0 ? Settings::alike : Settings::different;
-  if (state.settings == Settings::different) return find_different(state, names_of_differing(all));
+  const std::string names = names_of_differing(all);
+  if (!names.empty()) return find_different(state, names);
+  state.settings = Settings::alike;
   state.chooser.agree_on_network();
+  begin_with_wisdom(state, all.differing == 0);
 }
 
 Outcome compare_settings(CommState& state) {

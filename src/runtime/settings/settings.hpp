@@ -18,13 +18,14 @@ namespace latecomer {
 struct Setting {
   std::string_view name;
   std::uint64_t (*hash)(const CommState& state);
+  bool must_be_alike = true;  // false: where it differs, only this setting is not used
 };
 
 /// The library's version is the first row: those of another version need not mean the same.
 [[nodiscard]] std::span<const Setting> settings();
 
 [[nodiscard]] SettingHashes hashes_of(const CommState& state);
-/// The names of the settings that differ, with commas between them; "" if none does.
+/// The names of the settings that differ and must not, with commas between them; "" if none does.
 [[nodiscard]] std::string names_of_differing(const SettingHashes& all);
 
 /// Marks the settings as different: the MPI library executes all calls, and rank 0 reports that on
