@@ -482,7 +482,7 @@ static int spawn(struct where at) {
 /* The memory that a communicator costs while its calls are only watched, with calls of many sizes.
  * The MPI library has made what it needs before. */
 static int memory(struct where at) {
-  enum { comms = 100, kinds = 80 };
+  enum { comms = 30, kinds = 80 };
   static char in[16384], out[16384];
   MPI_Comm all[comms];
   for (int i = 0; i < comms; ++i) {

@@ -23,19 +23,15 @@ std::vector<std::string> choices(const Algorithm& algorithm) {
   return texts;
 }
 
-std::vector<Count> counts(const Context& context) {
-  const Count ranks = context.ranks;
-  if (context.quick) return {0, 1, ranks + 1, 2500};
-  return {0, 1, ranks - 1, ranks, ranks + 1, 2500};
-}
+std::vector<Count> counts(Count ranks) { return {0, 1, ranks - 1, ranks, ranks + 1, 2500}; }
 
-/// Sleeps of up to 2 ms, of no rank, one rank or all ranks.
+/// Sleeps of up to 1 ms, of no rank, one rank or all ranks.
 std::vector<Seconds> random_arrivals(Random& random, int ranks) {
   std::vector<Seconds> arrivals(static_cast<std::size_t>(ranks), 0.0);
   const auto pattern = random.below(3);
-  if (pattern == 1) arrivals[random.below(arrivals.size())] = 2e-3;
+  if (pattern == 1) arrivals[random.below(arrivals.size())] = 1e-3;
   if (pattern == 2)
-    std::generate(arrivals.begin(), arrivals.end(), [&] { return random.uniform() * 2e-3; });
+    std::generate(arrivals.begin(), arrivals.end(), [&] { return random.uniform() * 1e-3; });
   return arrivals;
 }
 
@@ -53,18 +49,21 @@ bool base_library_fails(const std::string& choice, const Kind& kind) {
   return (choice == "native" || choice.starts_with("auto")) && kind.name == "holes";
 }
 
+/// All, or, of a reduced set, those whose turn it is.
 void sweep(const Context& context, const std::string& choice, const Kinds& kinds, Random& random) {
   const Communicator comm;
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", choice.c_str()), MPI_SUCCESS);
   for (const Kind& kind : kinds.all()) {
     if (base_library_fails(choice, kind)) continue;
-    for (const Count count : counts(context)) {
+    for (const Count count : counts(context.ranks)) {
       for (const bool in_place : {false, true}) {
-        const auto arrivals = random_arrivals(random, context.ranks);
-        announce(comm, arrivals, random.below(4));
+        Random own(random.next());  // so that the turn changes no other case
+        if (!context.takes(own.next())) continue;
+        const auto arrivals = random_arrivals(own, context.ranks);
+        announce(comm, arrivals, own.below(4));
         try_allreduce(comm, kind,
                       {count, in_place, arrivals[static_cast<std::size_t>(context.rank)]},
-                      random.next(), choice);
+                      own.next(), choice);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "algorithms/registry.hpp"
+#include "base/hash.hpp"
 #include "base/last_error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
@@ -127,13 +128,15 @@ std::vector<char> disturbed_sum(const std::string& algorithm, const Disturbance&
   return bits;
 }
 
-/// The number of disturbed sums that have other bits than the first one.
+/// The number of disturbed sums that have other bits than the first one, which nothing disturbs.
 int other_bits(const Context& context, const std::string& algorithm, const Sum& sum,
                bool reproducible) {
   Random random(context.seed);
+  Random turns(fnv1a(algorithm) + sum.count);
   int others = 0;
   std::vector<char> expected;
   for (const Disturbance& disturbance : disturbances(random, context.ranks)) {
+    if (!context.takes(turns.next()) && !expected.empty()) continue;
     const auto bits = disturbed_sum(algorithm, disturbance, sum, context.seed, reproducible);
     if (expected.empty()) expected = bits;
     if (bits == expected) continue;
