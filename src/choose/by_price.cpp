@@ -93,7 +93,20 @@ void Chooser::learn_of_library(CallClass& call_class, const Belief::Arm& library
   call_class.belief.learn(library, taken * exp_of(-library.log_price));
 }
 
-Decision Chooser::decide(const Problem& problem, bool announced) {
+Decision Chooser::decide(const Problem& problem, CallClass* call_class) {
+  if (call_class != nullptr) {
+    if (auto again = repeat(*call_class, problem)) return *std::move(again);
+  }
+  (void)expect(problem);
+  return choose(problem, false);
+}
+
+Decision Chooser::decide_announced(const Problem& problem, std::vector<Seconds> arrivals) {
+  expected_ = std::move(arrivals);
+  return choose(problem, true);
+}
+
+Decision Chooser::choose(const Problem& problem, bool announced) {
   const UserRule* const rule = rule_for(problem, expected_);
   ruled_ = rule != nullptr ? &rule->choice : nullptr;
   const Choice& choice = ruled_ != nullptr ? *ruled_ : policy_.choice(problem.collective);
@@ -192,6 +205,8 @@ bool Chooser::compares_whole_calls(const CallClass& call_class, Collective colle
   return reviewed && call_class.reviewed_elapsed < most && !rooted(collective);
 }
 
+/// Repeats the last decision about the class, which is active, if the call needs no new one: nobody
+/// was expected late, and looking at each call would cost more than kLooking of its time.
 std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& problem) {
   const Repeated& last = call_class.repeated;
   if (last.plan == nullptr || call_class.calls + 1 >= last.until) return std::nullopt;
@@ -202,7 +217,11 @@ std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& pr
   ruled_ = nullptr;
   expected_.clear();
   skip();
-  return Decision{Decision::Action::plan, last.plan, last.row, last.predicted};
+  return Decision{.action = Decision::Action::plan,
+                  .plan = last.plan,
+                  .row = last.row,
+                  .predicted = last.predicted,
+                  .repeated = true};
 }
 
 /// After a plan was chosen: short calls repeat it until the next event.

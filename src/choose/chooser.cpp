@@ -55,6 +55,13 @@ bool Chooser::worth_a_class(const Problem& problem) {
   return problem.ranks > 2 && problem.bytes() >= kLong;
 }
 
+Glance Chooser::glance(const Problem& problem) {
+  if (!chooses(problem)) return {};
+  if (!worth_a_class(problem)) return {nullptr, true};
+  CallClass& call_class = class_of(problem);
+  return {&call_class, left_alone(call_class)};
+}
+
 CallClass& Chooser::class_of(const Problem& problem) {
   const auto [found, fresh] = classes_.try_emplace(key_of(problem));
   CallClass& call_class = found->second;

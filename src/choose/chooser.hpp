@@ -41,6 +41,15 @@ struct Decision {
   Seconds predicted = 0;           // its price
   bool exchange_arrivals = false;  // after the call: its messages carry no stamps
   std::string why = {};  // NOLINT(readability-redundant-member-init): the reason of a refusal
+  bool repeated = false;  // the last decision about the class, without looking at the call
+};
+
+/// What is known of a call before anything is decided.
+struct Glance {
+  /// Under automatic choice: of such calls; null for those about which nothing is learnt. Valid
+  /// while Chooser::version() stays.
+  CallClass* call_class = nullptr;
+  bool left = false;  // to the MPI library; nothing but its duration is looked at
 };
 
 class Chooser {
@@ -104,9 +113,9 @@ class Chooser {
   /// The class of a call under automatic choice. Valid while version() stays.
   [[nodiscard]] CallClass& class_of(const Problem& problem);
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// Returns false for short calls of rooted collectives, and for those of two ranks: the MPI
-  /// library executes them, and nothing is learned about them.
-  [[nodiscard]] static bool worth_a_class(const Problem& problem);
+  /// The next call: what comes first. Of short calls of rooted collectives, and of those of two
+  /// ranks, nothing is learnt.
+  [[nodiscard]] Glance glance(const Problem& problem);
   /// Returns true if the class's next call goes to the MPI library without being looked at.
   [[nodiscard]] static bool left_alone(const CallClass& call_class) {
     return !call_class.active || call_class.calls + 1 < call_class.next_event;
@@ -146,20 +155,17 @@ class Chooser {
     return watch_ != nullptr && plan.telemetry;
   }
 
-  /// Returns the expected arrivals of the call at hand in seconds after the earliest; empty if all
-  /// are expected together or nothing is known. Called once for each call that is decided about.
-  [[nodiscard]] const std::vector<Seconds>& expect(const Problem& problem);
-  /// Replaces the expected arrivals by rank 0's, which rest on more.
-  void expect_instead(std::vector<Seconds> arrivals) { expected_ = std::move(arrivals); }
+  /// Decides about the call at hand, which was glanced at and not left. `call_class`: the glance's.
+  [[nodiscard]] Decision decide(const Problem& problem, CallClass* call_class = nullptr);
+  /// The arrivals that were expected for it, in seconds after the earliest; empty if all were
+  /// expected together or nothing is known.
   [[nodiscard]] const std::vector<Seconds>& expected() const { return expected_; }
-  /// Decides about the call that expect() was called for. `announced`: rank 0 decides for all
-  /// ranks, so that the call may begin before its arrivals; protocols do not. What rank 0 learns of
-  /// such calls is its own.
-  [[nodiscard]] Decision decide(const Problem& problem, bool announced = false);
-  /// Repeats the last decision about the class, which is active, if the call needs no new one:
-  /// nobody was expected late, and looking at each call would cost more than kLooking of its time.
-  /// Instead of expect() and decide(). Not for announced calls.
-  [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
+  /// Returns the arrivals that are expected of a call that rank 0 announces. Once for each.
+  [[nodiscard]] const std::vector<Seconds>& expect(const Problem& problem);
+  /// Decides on rank 0 for all ranks, so that the call may begin before its arrivals; protocols do
+  /// not. What rank 0 learns of such calls is its own. `arrivals`: expected, and what ranks have
+  /// said.
+  [[nodiscard]] Decision decide_announced(const Problem& problem, std::vector<Seconds> arrivals);
   /// Returns true if a rule, or chance, decided about the call at hand.
   [[nodiscard]] bool ruled() const { return ruled_ != nullptr; }
   /// The same decision about the call at hand, with a plan that uses no memory of nodes.
@@ -207,6 +213,9 @@ class Chooser {
     bool whole = false;  // calls are compared whole
   };
 
+  [[nodiscard]] static bool worth_a_class(const Problem& problem);
+  [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
+  [[nodiscard]] Decision choose(const Problem& problem, bool announced);
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   void judge(CallClass& call_class, Collective collective, const Review& all);
   static void leave_to_library(CallClass& call_class, std::uint64_t calls);

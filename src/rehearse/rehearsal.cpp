@@ -80,29 +80,28 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   policy.given = expected;
   Call call;
   call.algorithm = "native";
-  const bool worth = automatic() ? Chooser::worth_a_class(setting_.problem) : !library_alone();
-  CallClass* const call_class =
-      automatic() && worth ? &chooser_.class_of(setting_.problem) : nullptr;
-  if (worth && (call_class == nullptr || !Chooser::left_alone(*call_class))) {
+  const auto [call_class, left] = chooser_.glance(setting_.problem);
+  if (left || library_alone()) {
+    only_watch(call, call_class, arrivals);
+  } else {
     Seconds deciding = automatic() ? 0 : charge_connecting();
-    std::optional<Decision> again;
-    if (call_class != nullptr) again = chooser_.repeat(*call_class, setting_.problem);
-    if (!again) call.expected = expect();
-    const Decision decision = again ? *again : chooser_.decide(setting_.problem);
+    const Decision decision = chooser_.decide(setting_.problem, call_class);
     if (decision.action == Decision::Action::refused) throw std::runtime_error(decision.why);
-    if (!again && watched_ && setting_.charges) deciding += setting_.charges->look;
+    if (!decision.repeated) {
+      call.expected = chooser_.expected();
+      check_expected();
+    }
+    if (!decision.repeated && watched_ && setting_.charges) deciding += setting_.charges->look;
     deciding += charge_planning();
     follow(call, decision, call_class, arrivals, deciding);
-  } else {
-    only_watch(call, call_class, arrivals);
   }
   clock_ += *std::max_element(call.exits.begin(), call.exits.end());
   return call;
 }
 
-/// Returns the expected arrivals, after checking that they are equal on all ranks.
-const std::vector<Seconds>& Rehearsal::expect() {
-  const std::vector<Seconds>& expected = chooser_.expect(setting_.problem);
+/// Checks that the other ranks expect the same arrivals.
+void Rehearsal::check_expected() {
+  const std::vector<Seconds>& expected = chooser_.expected();
   for (std::size_t i = 0; i < watches_.size(); ++i) {
     if (!chooser_.policy().online) {
       watches_[i].enter_class(setting_.problem);
@@ -111,7 +110,6 @@ const std::vector<Seconds>& Rehearsal::expect() {
                                " expects other arrivals than rank 0");
     }
   }
-  return expected;
 }
 
 /// Returns what the planning since the last time takes.

@@ -99,7 +99,7 @@ class Rehearsal {
   [[nodiscard]] Watch& watch(std::size_t rank) {
     return rank == 0 ? *chooser_.watch() : watches_[rank - 1];
   }
-  [[nodiscard]] const std::vector<Seconds>& expect();
+  void check_expected();
   [[nodiscard]] Plan native_plan() const;
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
   void run_call(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);

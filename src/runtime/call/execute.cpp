@@ -233,13 +233,7 @@ Ending decide_and_execute(CommState& state, const Request& request, CallClass* c
     }
     ++state.resources->calls;
     if (!state.async_progress && tells_of_devices(state.resources->calls)) state.due.device = true;
-    std::optional<Decision> again;
-    if (call_class != nullptr) again = state.chooser.repeat(*call_class, request.problem);
-    if (!again) {
-      (void)state.chooser.expect(request.problem);
-      again = state.chooser.decide(request.problem);
-    }
-    decision = *std::move(again);
+    decision = state.chooser.decide(request.problem, call_class);
     const Outcome ready = prepare_decided(state, request, decision, prepared);
     if (ready.code != MPI_SUCCESS) return fail(state, ready);
   }
@@ -310,14 +304,9 @@ Ending dispatch(CommState& state, const Request& request, Seconds entered) try {
     return execute_by_library(state, request, reason, nullptr, 0);
   }
   const Problem& problem = request.problem;
-  CallClass* call_class = nullptr;
-  if (state.chooser.chooses(problem)) {
-    const bool worth = Chooser::worth_a_class(problem);
-    call_class = worth ? &state.chooser.class_of(problem) : nullptr;
-    if (!worth || Chooser::left_alone(*call_class)) {
-      return execute_by_library(state, request, &latecomer_stats::native, call_class, entered);
-    }
-  }
+  const auto [call_class, left] = state.chooser.glance(problem);
+  if (left)
+    return execute_by_library(state, request, &latecomer_stats::native, call_class, entered);
   state.device_call = note_device_memory(state, request.call);
   if (waits_for_link(state)) {
     state.due.link = !state.resources_failed;

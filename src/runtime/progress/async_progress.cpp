@@ -137,8 +137,8 @@ Problem AsyncProgress::problem_of(const CallSignature& signature) const {
 PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
   PlanMessage message{PlanMessage::Kind::native, next_call(), signature, 0, 0, 0, {}};
   const Problem problem = problem_of(signature);
-  state_.chooser.expect_instead(arrivals_of(message.call, problem));
-  const Decision decision = state_.chooser.decide(problem, true);
+  const Decision decision =
+      state_.chooser.decide_announced(problem, arrivals_of(message.call, problem));
   message.weight = decision.exchange_arrivals ? 1 : 0;
   message.arrival = decision.predicted;
   if (decision.row != nullptr) message.row = number_of(*decision.row);

@@ -34,8 +34,8 @@ Chooser drawing(std::uint64_t seed, const Placement& placement = {}, Rank rank =
 }
 
 Decision decide(Chooser& chooser, const Problem& problem, bool announced = false) {
-  (void)chooser.expect(problem);
-  return chooser.decide(problem, announced);
+  if (!announced) return chooser.decide(problem);
+  return chooser.decide_announced(problem, chooser.expect(problem));
 }
 
 /// The rows of so many calls.

@@ -433,8 +433,9 @@ TEST(Chooser, AnnouncedCallsAreApart) {
   warm_up(rank_0);
   warm_up(rank_1);
   for (int i = 0; i < 50; ++i) {
-    for (World* const world : {&rank_0, &rank_1}) (void)world->chooser.expect(kProblem);
-    const Decision decision = rank_0.chooser.decide(kProblem, true);
+    (void)rank_1.chooser.expect(kProblem);
+    const Decision decision =
+        rank_0.chooser.decide_announced(kProblem, rank_0.chooser.expect(kProblem));
     rank_1.chooser.adopt(kProblem, *decision.row, decision.predicted);
     for (World* const world : {&rank_0, &rank_1}) {
       world->observe({}, 50 * decision.predicted);  // the network is slower than rank 0 thought

@@ -52,17 +52,16 @@ class World {
   std::string_view call(const Problem& problem, const Machine& machine,
                         const std::vector<Seconds>& given = {},
                         const std::vector<Seconds>& actual = {}) {
-    if (!Chooser::worth_a_class(problem)) return watch(problem, nullptr, machine);
-    CallClass& of = chooser.class_of(problem);
-    if (of.active && chooser.policy().given != given) {
+    const CallClass* const before = chooser.glance(problem).call_class;
+    if (before != nullptr && before->active && chooser.policy().given != given) {
       chooser.policy().given = given;
       chooser.expect_anew();
     }
-    if (Chooser::left_alone(of)) return watch(problem, &of, machine);
-    std::optional<Decision> again = chooser.repeat(of, problem);
-    repeated += again ? 1 : 0;
-    if (!again) (void)chooser.expect(problem);
-    const Decision decision = again ? *again : chooser.decide(problem);
+    const auto [call_class, left] = chooser.glance(problem);
+    if (left) return watch(problem, call_class, machine);
+    CallClass& of = *call_class;
+    const Decision decision = chooser.decide(problem, call_class);
+    repeated += decision.repeated ? 1 : 0;
     const std::vector<Seconds>& arrivals = actual.empty() ? given : actual;
     const Seconds predicted = price(decision, problem, given);
     const std::string_view name = name_of(decision);

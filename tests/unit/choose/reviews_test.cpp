@@ -41,8 +41,9 @@ TEST(Chooser, LooksAtLongCallsFromTheThirdOn) {
 
 TEST(Chooser, KnowsNothingOfShortRootedCalls) {
   const Problem problem{Collective::bcast, 16, 100, 8};
-  EXPECT_FALSE(Chooser::worth_a_class(problem));
   World world(16, Collective::bcast);
+  EXPECT_EQ(world.chooser.glance(problem).call_class, nullptr);
+  EXPECT_TRUE(world.chooser.glance(problem).left);
   EXPECT_EQ(play(world, 100, {}, same, problem).count("native"), 100);
   EXPECT_EQ(world.reviews, 0);
 }
