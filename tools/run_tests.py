@@ -79,6 +79,7 @@ SLOW = [
     "Chooser.LeavesShortCallsToTheLibraryAndHardlyLooks", "Chooser.ComesBack*",
     "Chooser.EndsOnTheBestRow*",
     "Chooser.TellsOfShortCalls*", "Chooser.TriesTheWorseEverMoreRarely",
+    "Chooser.RepeatsAPlanForShortCalls", "Chooser.RepeatsNothingWhenOtherArrivalsAreGiven",
     "Chooser.ChoosesTheSameWhenToldTheSame", "Forecasts.MemoryIsBounded",
     "Forecast.AfterMany*", "Forecast.LatenessWithoutMemory*",
     "Forecast.ARankLateInEveryKthCall*",
