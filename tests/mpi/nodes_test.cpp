@@ -307,10 +307,10 @@ MPI_TEST(long_waits_name_the_mates_that_are_missing) {
   const Variable alone("LATECOMER_PROGRESS", "none");
   const OnNodes on(std::to_string(context.ranks));
   CHECK_EQ(call(on.comm, 100).code, MPI_SUCCESS);
-  latecomer_set_long_wait(on.comm, 0.05);
+  latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance
   MPI_Barrier(MPI_COMM_WORLD);
   const int late = context.ranks - 1;
-  if (context.rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  if (context.rank == late) std::this_thread::sleep_for(std::chrono::seconds(1));
   const Ended ended = call(on.comm, 100);
   CHECK_EQ(ended.code, MPI_SUCCESS);
   if (context.rank == late) return;
@@ -324,10 +324,10 @@ MPI_TEST(long_waits_name_the_driver_of_the_node) {
   const Variable alone("LATECOMER_PROGRESS", "none");
   const OnNodes on("2");
   CHECK_EQ(call(on.comm, 100).code, MPI_SUCCESS);
-  latecomer_set_long_wait(on.comm, 0.05);
+  latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance
   MPI_Barrier(MPI_COMM_WORLD);
   if (context.rank == context.ranks - 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::seconds(1));
   }
   const Ended ended = call(on.comm, 100);
   CHECK_EQ(ended.code, MPI_SUCCESS);

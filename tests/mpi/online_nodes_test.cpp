@@ -132,10 +132,10 @@ MPI_TEST(long_waits_of_online_nodes_say_for_what) {
   const Variable alone("LATECOMER_PROGRESS", "none");
   const OnlineNodes on("2");
   CHECK_EQ(online_call(on.comm, 1000).code, MPI_SUCCESS);
-  latecomer_set_long_wait(on.comm, 0.05);
+  latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance
   MPI_Barrier(MPI_COMM_WORLD);
   const int late = context.ranks - 1;
-  if (context.rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  if (context.rank == late) std::this_thread::sleep_for(std::chrono::seconds(1));
   const OnlineEnd ended = online_call(on.comm, 1000);
   CHECK_EQ(ended.code, MPI_SUCCESS);
   if (context.rank == 0) {
