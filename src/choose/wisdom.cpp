@@ -91,8 +91,9 @@ Wisdom::Wisdom(std::string_view text, const std::string& what) {
     if (find(key) != nullptr) throw Error(what, place, "another key than those above");
     if (entries_.size() == kMost)
       throw Error(what, place, "the end: there are at most " + std::to_string(kMost) + " entries");
-    entries_.push_back({std::string(key), parse_network_belief(what + ", " + place,
-                                                               line.substr(at + kBetween.size()))});
+    entries_.push_back(
+        {std::string(key), parse_network_belief(std::string(what).append(", ").append(place),
+                                                line.substr(at + kBetween.size()))});
   }
 }
 
