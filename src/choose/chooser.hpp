@@ -40,7 +40,7 @@ struct Decision {
   const Algorithm* row = nullptr;  // the row chosen
   Seconds predicted = 0;           // its price
   bool exchange_arrivals = false;  // after the call: its messages carry no stamps
-  std::string why = {};  // NOLINT(readability-redundant-member-init): the reason of a refusal
+  std::string why = {};   // NOLINT(readability-redundant-member-init): the reason of a refusal
   bool repeated = false;  // the last decision about the class, without looking at the call
 };
 
