@@ -1,6 +1,7 @@
 // Measures the cost or gain of latecomer beside the MPI library alone: pairs of blocks of calls,
 // one through latecomer and one by the library, in turns, on fresh communicators. Prints a JSON
 // line for each communicator; `block`: the calls of a block.
+#include <dlfcn.h>
 #include <latecomer/latecomer_mpi.h>
 
 #include <algorithm>
@@ -78,6 +79,25 @@ Settings parse(int argc, char** argv) {
   return settings;
 }
 
+/// The MPI library's own functions, past a drop-in library, which has the names PMPI_ too. That one
+/// does not have MPI_Get_version, by which the library is found.
+class Library {
+ public:
+  Library() {
+    Dl_info info{};
+    const void* const version = dlsym(RTLD_DEFAULT, "PMPI_Get_version");
+    if (version == nullptr || dladdr(version, &info) == 0) throw UsageError("no MPI library");
+    void* const handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle == nullptr) throw UsageError(dlerror());
+    allreduce = reinterpret_cast<decltype(&MPI_Allreduce)>(dlsym(handle, "PMPI_Allreduce"));
+    bcast = reinterpret_cast<decltype(&MPI_Bcast)>(dlsym(handle, "PMPI_Bcast"));
+    if (allreduce == nullptr || bcast == nullptr) throw UsageError("no PMPI functions");
+  }
+
+  decltype(&MPI_Allreduce) allreduce = nullptr;
+  decltype(&MPI_Bcast) bcast = nullptr;
+};
+
 /// Calls of one collective, by the library or through latecomer.
 class Calls {
  public:
@@ -92,9 +112,9 @@ class Calls {
   void plain(std::int64_t bytes) {
     const int count = static_cast<int>(numbers(bytes));
     if (allreduce_) {
-      PMPI_Allreduce(in_.data(), out_.data(), count, MPI_DOUBLE, MPI_SUM, comm_);
+      library_.allreduce(in_.data(), out_.data(), count, MPI_DOUBLE, MPI_SUM, comm_);
     } else {
-      PMPI_Bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
+      library_.bcast(out_.data(), count, MPI_DOUBLE, 0, comm_);
     }
   }
   void ours(std::int64_t bytes) {
@@ -143,6 +163,7 @@ class Calls {
   }
   static std::size_t numbers(std::int64_t bytes) { return static_cast<std::size_t>(bytes) / 8; }
 
+  Library library_;
   bool allreduce_;
   bool drop_in_;
   double late_;
