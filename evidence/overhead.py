@@ -4,10 +4,13 @@ For every MPI library that is found, every number of ranks and every size, 20 fr
 blocks of calls with `auto` and online estimates, and of the library's own, in turns, from the
 100th call on. Prints Markdown tables of microseconds a call (medians over all communicators), of
 the difference, and of the ratio on each communicator (median, largest). `--table sizes`: 400 calls
-of which no two have one size, from the first one on. `--table ours`: our fastest all-reduce of
-8 bytes, chosen by name. `--table drop-in`: MPI's own functions, with the drop-in library; with
-`--size 8B` for calls of this size alone, with `--control` beside a library that only passes calls
-on (dropin/forward.c). `--cores 1` keeps all ranks on one core, `--cores 2` each on one of two.
+of which no two have one size, from the first one on. `--table fresh`: 300 pairs of communicators,
+one for MPI's own functions with the drop-in library and one for the MPI library, with some calls
+each from the first one on; beside them pairs without the drop-in library. `--table ours`: our
+fastest all-reduce of 8 bytes, chosen by name. `--table drop-in`: MPI's own functions, with the
+drop-in library; with `--size 8B` for calls of this size alone, with `--control` beside a library
+that only passes calls on (dropin/forward.c). `--cores 1` keeps all ranks on one core, `--cores 2`
+each on one of two.
 """
 
 from __future__ import annotations
@@ -120,14 +123,29 @@ def dropped_in(
             yield f"| {collective} {name} | {cells} |"
 
 
+def few_calls(library: mpi.Family, ranks: int, _communicators: int) -> Iterator[str]:
+    head = "library, us | drop-in library / library: median, quartiles | library / library"
+    yield f"| {library.describe()}, {ranks} ranks: all-reduces of 1 KiB | {head} |"
+    yield "| --- " * 4 + "|"
+    for calls in (7, 9, 50, 200):
+        run = partial(measure, library, ranks, "--bytes", "1024", "--fresh", str(calls),
+                      "--communicators", "300", "--drop-in", "1")  # fmt: skip
+        rows, control = run(preloaded=preload.library()), run()
+        ratios = column(rows, "ours_us") / column(rows, "plain_us")
+        low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75))
+        same = np.median(column(control, "ours_us") / column(control, "plain_us"))
+        yield (f"| {calls} | {np.median(column(rows, 'plain_us')):.2f} "
+               f"| {middle:.2f} ({low:.2f} to {high:.2f}) | {same:.2f} |")  # fmt: skip
+
+
 def more_ns(rows: Rows) -> str:
     """By how many nanoseconds a call takes longer: median and largest of the communicators."""
     more = 1e3 * (column(rows, "ours_us") - column(rows, "plain_us"))
     return f"{np.median(more):+.0f} | {more.max():+.0f}"
 
 
-TABLES = {"same": same_size, "sizes": other_sizes, "ours": by_name,
-          "drop-in": dropped_in}  # fmt: skip
+TABLES = {"same": same_size, "sizes": other_sizes, "fresh": few_calls,
+          "ours": by_name, "drop-in": dropped_in}  # fmt: skip
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Measures the time of planning, beside the estimate of planning_cost.
 
     .venv/bin/python evidence/planning_time.py [--ranks 16,48,...] [--algorithms "bcast chain,..."]
-        [--like | --usual] [--cells FILE]
+        [--like | --usual]
 
 Processor time, least of several tries: making a plan, pricing it and building one rank's program,
 for each row of the registry, on two networks, 1 KiB, 64 KiB and 4 MiB, all ranks together, one
@@ -12,7 +12,6 @@ microseconds; behind it how many times as much the estimate is, against the dear
 --usual: the mean of the cells with late ranks from 64 KiB on, a plan with its program / its price
 for the arrivals where the row is priced for any. These are the costs that rehearse_job charges
 (python/latecomer/core/job_costs.py).
---cells: each cell as a line of JSON, for fitting the estimate (src/price/planning_cost.cpp).
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def main() -> None:
         name = f"{row['collective']} {row['name']}"
         wanted = not options.algorithms or name in options.algorithms.split(",")
         if row["kind"] != "native" and row["name"] != "auto" and wanted:
-            _row(row["collective"], row["name"], ranks, options.cells)
+            _row(row["collective"], row["name"], ranks)
     return None
 
 
@@ -60,11 +59,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--algorithms", default="", help='such as "bcast linear,reduce fastest"')
     parser.add_argument("--like", action="store_true")
     parser.add_argument("--usual", action="store_true")
-    parser.add_argument("--cells", type=argparse.FileType("w"))
     return parser.parse_args()
 
 
-def _row(collective: str, name: str, ranks: list[int], cells: Any) -> None:
+def _row(collective: str, name: str, ranks: list[int]) -> None:
     dearest = []
     ratios = []
     for number in ranks:
@@ -74,8 +72,6 @@ def _row(collective: str, name: str, ranks: list[int], cells: Any) -> None:
         found = list(_cells(collective, name, number))
         dearest.append(f"{1e6 * max(_total(cell) for cell in found):.0f}")
         ratios += _ratios(found)
-        for cell in found if cells else ():
-            print(json.dumps(cell), file=cells)
     low, *_, high = quantiles(ratios, n=10)
     spread = f"{low:.1f} to {high:.1f}"
     print(f"| {collective} {name} | " + " | ".join(dearest) + f" | {spread} |", flush=True)

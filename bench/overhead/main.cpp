@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -19,10 +20,12 @@ namespace {
 constexpr const char* kUsage =
     "usage: latecomer_overhead_FAMILY [--collective allreduce|bcast] [--bytes N]\n"
     "         [--algorithm NAME] [--communicators N] [--pairs N] [--sizes N] [--drop-in 1]\n"
-    "         [--late SECONDS]\n"
+    "         [--fresh N] [--late SECONDS]\n"
     "Compares calls through latecomer (default: auto, with online estimates) with the MPI\n"
     "library's own, from the 100th call of each communicator on. --sizes N: instead N calls\n"
     "from the first one on, no two of one size, growing from --bytes by 64 bytes a call.\n"
+    "--fresh N: instead pairs of communicators, one for latecomer and one for the library, with N\n"
+    "calls each from the first one on.\n"
     "--drop-in 1: the calls are MPI's own, for a run with the drop-in library.\n"
     "--late SECONDS: the last rank enters each call so much later than the others. Then each call\n"
     "is timed from the last arrival to the last exit; all ranks must be on one machine.\n";
@@ -41,6 +44,7 @@ struct Settings {
   int communicators = 20;
   int pairs = 60;
   int sizes = 0;
+  int fresh = 0;  // calls on each communicator
   bool drop_in = false;
   double late = 0;  // seconds
 };
@@ -68,6 +72,8 @@ Settings parse(int argc, char** argv) {
       settings.pairs = static_cast<int>(whole(name, value, 1));
     } else if (name == "--sizes") {
       settings.sizes = static_cast<int>(whole(name, value, 0));
+    } else if (name == "--fresh") {
+      settings.fresh = static_cast<int>(whole(name, value, 0));
     } else if (name == "--drop-in") {
       settings.drop_in = whole(name, value, 0) != 0;
     } else if (name == "--late") {
@@ -188,6 +194,36 @@ MPI_Comm fresh(const Settings& settings) {
   return comm;
 }
 
+void print(int number, const std::vector<double>& plain, const std::vector<double>& ours,
+           const latecomer_stats& stats, int block) {
+  if (rank() != 0) return;
+  const auto sum = [](const std::vector<double>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0);
+  };
+  std::printf(
+      "{\"communicator\": %d, \"plain_us\": %.3f, \"ours_us\": %.3f, "
+      "\"plain_sum_us\": %.1f, \"ours_sum_us\": %.1f, \"handled\": %llu, \"calls\": %llu, "
+      "\"block\": %d}\n",
+      number, median(plain) * 1e6, median(ours) * 1e6, sum(plain) * 1e6, sum(ours) * 1e6,
+      static_cast<unsigned long long>(stats.handled),
+      static_cast<unsigned long long>(stats.handled + stats.native), block);
+  std::fflush(stdout);
+}
+
+void measure_fresh(const Settings& settings, int number) {
+  double plain = 0;
+  double ours = 0;
+  latecomer_stats stats{};
+  for (const bool ours_then : {number % 2 == 1, number % 2 == 0}) {
+    MPI_Comm comm = fresh(settings);
+    (ours_then ? ours : plain) =
+        Calls(settings, comm).time(ours_then, settings.bytes, settings.fresh);
+    if (ours_then) latecomer_get_stats(comm, &stats);
+    MPI_Comm_free(&comm);
+  }
+  print(number, {plain}, {ours}, stats, settings.fresh);
+}
+
 void measure(const Settings& settings, int number) {
   MPI_Comm comm = fresh(settings);
   Calls calls(settings, comm);
@@ -214,26 +250,13 @@ void measure(const Settings& settings, int number) {
   }
   latecomer_stats stats{};
   latecomer_get_stats(comm, &stats);
-  if (rank() == 0) {
-    double sums[2] = {0, 0};
-    for (std::size_t i = 0; i < plain.size(); ++i) {
-      sums[0] += plain[i];
-      sums[1] += ours[i];
-    }
-    std::printf(
-        "{\"communicator\": %d, \"plain_us\": %.3f, \"ours_us\": %.3f, "
-        "\"plain_sum_us\": %.1f, \"ours_sum_us\": %.1f, \"handled\": %llu, \"calls\": %llu, "
-        "\"block\": %d}\n",
-        number, median(plain) * 1e6, median(ours) * 1e6, sums[0] * 1e6, sums[1] * 1e6,
-        static_cast<unsigned long long>(stats.handled),
-        static_cast<unsigned long long>(stats.handled + stats.native), block);
-    std::fflush(stdout);
-  }
+  print(number, plain, ours, stats, block);
   MPI_Comm_free(&comm);
 }
 
 void run(const Settings& settings) {
-  for (int i = 0; i < settings.communicators; ++i) measure(settings, i);
+  for (int i = 0; i < settings.communicators; ++i)
+    settings.fresh > 0 ? measure_fresh(settings, i) : measure(settings, i);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Decisions at random (`auto:random=SEED`), so that tests meet all that the library can do, and not
 // only what prices prefer. A draw depends on the seed, the problem, and the number of such calls,
-// which all ranks know alike. Of announced calls rank 0 counts and draws alone.
+// which all ranks know alike. Rank 0 alone counts announced calls and draws for them.
 #include <string>
 #include <vector>
 

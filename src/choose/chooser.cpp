@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/logarithm.hpp"
 #include "price/on_nodes.hpp"
 
 namespace latecomer {
@@ -142,16 +141,10 @@ std::optional<NetworkBelief> Chooser::network_learnt() const {
   const auto found = classes_.find(learnt_);
   if (found == classes_.end() || found->second.belief.empty()) return std::nullopt;
   const CallClass& call_class = found->second;
-  const Network& set = agreed_network();
-  const Network& planned = network_of(call_class);
-  const auto off = [](double now, double before) {
-    return now > 0 && before > 0 ? log_of(now / before) : 0;
-  };
-  NetworkBelief learnt{call_class.belief.corrections(), call_class.belief.deviations()};
-  learnt.logarithms[0] += off(planned.alpha, set.alpha);
-  learnt.logarithms[1] += off(planned.beta, set.beta);
-  learnt.logarithms[2] += off(planned.gamma, set.gamma);
-  learnt.logarithms[3] += off(planned.exchange, set.exchange);
+  NetworkBelief learnt{scale_of(network_of(call_class), agreed_network()),
+                       call_class.belief.deviations()};
+  const NetworkParts more = call_class.belief.corrections();
+  for (std::size_t part = 0; part < more.size(); ++part) learnt.logarithms[part] += more[part];
   return learnt;
 }
 

@@ -44,10 +44,10 @@ struct Decision {
   bool repeated = false;  // the last decision about the class, without looking at the call
 };
 
-/// What is known of a call before anything is decided.
+/// The first look at a call, before anything is decided.
 struct Glance {
-  /// Under automatic choice: of such calls; null for those about which nothing is learnt. Valid
-  /// while Chooser::version() stays.
+  /// Under automatic choice the class of such calls; null if nothing is learnt of them. Valid while
+  /// Chooser::version() stays.
   CallClass* call_class = nullptr;
   bool left = false;  // to the MPI library; nothing but its duration is looked at
 };
@@ -93,10 +93,10 @@ class Chooser {
   /// Returns true if long messages between nodes go in pieces: where they hinder those of the other
   /// direction.
   [[nodiscard]] bool sends_in_pieces() const { return agreed_network().exchange > 1; }
-  /// What earlier jobs have learnt of that network: classes begin with it while nothing is known
-  /// from this job. The same on all ranks.
+  /// Sets what earlier jobs have learnt of that network: classes begin with it while nothing is
+  /// known from this job. The same on all ranks.
   void begin_with(const NetworkBelief& wisdom);
-  /// What the calls of this job have shown of that network; none: nothing.
+  /// Returns what the calls of this job have shown of that network; none: nothing.
   [[nodiscard]] std::optional<NetworkBelief> network_learnt() const;
   /// Notes that the program gives other arrivals.
   void expect_anew();
@@ -113,8 +113,8 @@ class Chooser {
   /// The class of a call under automatic choice. Valid while version() stays.
   [[nodiscard]] CallClass& class_of(const Problem& problem);
   [[nodiscard]] std::uint64_t version() const { return version_; }
-  /// The next call: what comes first. Of short calls of rooted collectives, and of those of two
-  /// ranks, nothing is learnt.
+  /// Comes first in each call. Nothing is learnt of short calls of rooted collectives, and of those
+  /// of two ranks.
   [[nodiscard]] Glance glance(const Problem& problem);
   /// Returns true if the class's next call goes to the MPI library without being looked at.
   [[nodiscard]] static bool left_alone(const CallClass& call_class) {

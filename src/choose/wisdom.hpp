@@ -11,7 +11,7 @@
 
 namespace latecomer {
 
-/// What is believed of the network, beside the one that was set.
+/// A belief of the network, beside the one that was set.
 struct NetworkBelief {
   NetworkParts logarithms{};  // of the factors by which costs are off
   NetworkParts deviations{};  // of these

@@ -225,7 +225,7 @@ void tell_settings(const Policy& policy) {
   }
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0 || (level != "info" && level != "debug")) return;
+  if (rank != 0 || !logs_info()) return;
   log_line(std::string("version ") + latecomer_version() + " is active on all ranks");
   const auto tell = [](const char* name, const std::string& value) {
     log_line(std::string(name) + " = " + value + (is_used(name) ? " (environment)" : " (default)"));

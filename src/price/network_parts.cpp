@@ -16,6 +16,14 @@ Network scaled(Network network, const NetworkParts& logarithms) {
   return network;
 }
 
+NetworkParts scale_of(const Network& network, const Network& of) {
+  const auto logarithm = [](double now, double before) {
+    return now > 0 && before > 0 ? log_of(now / before) : 0;
+  };
+  return {logarithm(network.alpha, of.alpha), logarithm(network.beta, of.beta),
+          logarithm(network.gamma, of.gamma), logarithm(network.exchange, of.exchange)};
+}
+
 NetworkParts shares_of_price(const Plan& plan, const Network& network, const Placement& placement) {
   constexpr double kStep = 0.01;
   NetworkParts shares{};

@@ -14,6 +14,8 @@ using NetworkParts = std::array<double, 4>;
 /// The network whose parts are so many times larger, given as logarithms. Exchanges stay at 1 or
 /// more.
 [[nodiscard]] Network scaled(Network network, const NetworkParts& logarithms);
+/// By which logarithms `network` is scaled(of); 0 for costs that one of both does not have.
+[[nodiscard]] NetworkParts scale_of(const Network& network, const Network& of);
 
 /// The derivative of the logarithm of balanced_time() by that of each part; 0 for a plan that takes
 /// no time.

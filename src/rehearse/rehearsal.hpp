@@ -37,7 +37,7 @@ class Rehearsal {
     // exchanges takes time.
     // NOLINTNEXTLINE(readability-redundant-member-init)
     std::optional<Charges> charges = {};
-    // What an earlier job has learnt of the assumed network.
+    // Learnt of the assumed network by an earlier job.
     // NOLINTNEXTLINE(readability-redundant-member-init)
     std::optional<NetworkBelief> wisdom = {};
     double cold = 1;  // a call by another algorithm than the last one's takes so many times longer
@@ -75,7 +75,7 @@ class Rehearsal {
   /// The next calls are of another problem of the same collective and ranks, for which the MPI
   /// library is modelled by `native`. Throws Error as the constructor does.
   void change(const Problem& problem, const std::optional<Choice>& native);
-  /// What the calls so far have shown of the assumed network; none: nothing.
+  /// Returns what the calls so far have shown of the assumed network; none: nothing.
   [[nodiscard]] std::optional<NetworkBelief> network_learnt() const {
     return chooser_.network_learnt();
   }

@@ -16,8 +16,8 @@ struct Context {
   std::uint64_t seed;  // of this case, the same on all ranks
   bool quick;          // a reduced set is wanted
   std::uint64_t turn;  // which part of it
-  /// Whether to run this case of a sweep. Of a reduced set every third one, in no order: the others
-  /// have their turns on other numbers of ranks.
+  /// Returns true if this case of a sweep is to run: in a reduced set every third one, in no order.
+  /// The others have their turns on other numbers of ranks.
   [[nodiscard]] bool takes(std::uint64_t drawn) const;
 };
 

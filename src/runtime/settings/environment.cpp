@@ -107,6 +107,11 @@ bool environment_flag(const char* variable) {
   return false;
 }
 
+bool logs_info() {
+  const auto level = environment("LATECOMER_LOG");
+  return level == "info" || level == "debug";
+}
+
 bool is_used(const char* variable) {
   const std::lock_guard lock(unused().guard);
   return environment(variable) && !unused().variables.contains(variable);

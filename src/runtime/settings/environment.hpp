@@ -22,6 +22,9 @@ void note_surroundings();
 /// once, and not used.
 [[nodiscard]] bool environment_flag(const char* variable);
 
+/// True if LATECOMER_LOG asks for more than warnings.
+[[nodiscard]] bool logs_info();
+
 /// True if the variable is set and was not reported as unused.
 [[nodiscard]] bool is_used(const char* variable);
 

@@ -98,8 +98,7 @@ class WisdomFile {
     const NetworkBelief* const found = begun_with_.find(key);
     if (found == nullptr) return;
     state.chooser.begin_with(*found);
-    const std::string level = environment("LATECOMER_LOG").value_or("warn");
-    if (state.rank != 0 || (level != "info" && level != "debug")) return;
+    if (state.rank != 0 || !logs_info()) return;
     log_line(describe(state.comm) +
              " begins with what earlier jobs have learnt of the network: " + to_string(*found));
   }
@@ -128,7 +127,7 @@ class WisdomFile {
     }
     return hash_;
   }
-  /// Of communicators with the same key, the one that knows most counts.
+  /// The communicator that knows most counts, of those with the same key.
   void note(const CommState& state) {
     const auto learnt = state.chooser.network_learnt();
     if (!learnt) return;

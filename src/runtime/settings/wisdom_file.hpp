@@ -12,7 +12,7 @@
 
 namespace latecomer {
 
-/// Of what this rank has read, for the comparison; 0: nothing is wanted. Reads the file if it was
+/// The hash of what this rank has read; 0: nothing is wanted. Reads the file if it was
 /// not read. A file that cannot be used is reported on stderr, once a job.
 [[nodiscard]] std::uint64_t hash_of_wisdom(const CommState& state);
 

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "algorithms/registry.hpp"
 #include "base/logarithm.hpp"
+#include "base/random.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {
@@ -18,6 +21,23 @@ TEST(NetworkParts, ScaledNetworksHaveOtherCosts) {
   EXPECT_NEAR(other.gamma, 4 * network.gamma, 1e-17);
   EXPECT_NEAR(other.exchange, 1.8, 1e-9);
   EXPECT_EQ(scaled(network, {0, 0, 0, log_of(0.1)}).exchange, 1);
+}
+
+TEST(NetworkParts, ScalesAreFoundAgain) {
+  constexpr std::uint64_t kSeed = 3;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  Network network;
+  network.exchange = 2;
+  for (int i = 0; i < 100; ++i) {
+    NetworkParts logarithms{};
+    for (double& each : logarithms) each = 4 * random.uniform() - 0.5;  // exchanges stay above 1
+    const NetworkParts found = scale_of(scaled(network, logarithms), network);
+    for (std::size_t part = 0; part < found.size(); ++part)
+      EXPECT_NEAR(found[part], logarithms[part], 1e-9) << part;
+  }
+  network.gamma = 0;
+  EXPECT_EQ(scale_of(scaled(network, {1, 1, 1, 1}), network)[2], 0);
 }
 
 /// Start-ups, bytes and combining make up the whole price of a program.
