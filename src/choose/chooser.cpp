@@ -73,9 +73,7 @@ CallClass& Chooser::class_of(const Problem& problem) {
     call_class.belief.inherit(learnt->second.belief);
   }
   begin_wisely(call_class);
-  // The first call is often a slow one, and another may be by chance. Classes of long calls are
-  // looked at from the third call on.
-  call_class.next_event = problem.bytes() >= kLong && !rooted(problem.collective) ? 3 : 8;
+  call_class.next_event = first_review(problem);
   if (classes_.size() > kMaxClasses) forget_oldest();
   return call_class;
 }

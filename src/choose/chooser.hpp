@@ -217,6 +217,7 @@ class Chooser {
   [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
   [[nodiscard]] Decision choose(const Problem& problem, bool announced);
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
+  static std::uint64_t first_review(const Problem& problem);
   void judge(CallClass& call_class, Collective collective, const Review& all);
   static void leave_to_library(CallClass& call_class, std::uint64_t calls);
   void know(Collective collective, bool announced, bool nodes = true,

@@ -15,9 +15,11 @@ namespace latecomer {
 namespace {
 
 constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
-constexpr Seconds kOwnStep = 5e-6;    // a program's step takes so long however fast the network is
-constexpr std::uint64_t kGrowth = 4;  // factor of the calls between reviews
-constexpr double kLoss = 0.01;        // part of the time of a class's calls that deciding may lose
+constexpr Seconds kReviewTime = 10e-6;    // to compare, for each doubling of the ranks
+constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
+constexpr Count kMovedFirst = 192 * 1024;  // bytes of a class's calls before its first review
+constexpr std::uint64_t kGrowth = 4;       // factor of the calls between reviews
+constexpr double kLoss = 0.01;  // part of the time of a class's calls that deciding may lose
 // A loss beyond it was one of a disturbed machine, or does not last long: few calls are reviewed.
 constexpr double kMostLoss = 1;
 constexpr std::uint64_t kMaxPauseDoublings = 7;  // times that a pause after a lost review doubles
@@ -87,6 +89,15 @@ std::uint64_t refreshing_calls(const CallClass& call_class) {
 }
 
 }  // namespace
+
+/// A review takes as long as some ten calls of short vectors, but little beside long ones. The
+/// first call is often a slow one, and another may be by chance; in rooted collectives, where ranks
+/// do not wait for each other, it makes later calls slow, too.
+std::uint64_t Chooser::first_review(const Problem& problem) {
+  const Count calls = kMovedFirst / std::max<Count>(problem.bytes(), 1);
+  return static_cast<std::uint64_t>(
+      std::clamp<Count>(calls, rooted(problem.collective) ? 8 : 3, 64));
+}
 
 bool Chooser::watched(CallClass& call_class, Seconds seconds) {
   if (call_class.calls > 0 && call_class.next_is_timed()) {
@@ -171,11 +182,12 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
     call_class.pay_in();
     return true;
   }
+  const auto calls_in = [&](Seconds time) {
+    return static_cast<std::uint64_t>(time / std::max(call_class.elapsed, 1e-9)) + 1;
+  };
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
-  if (may_gain) {
-    const double calls = (needed - spent_) / call_class.elapsed;
-    pause = std::min(pause, static_cast<std::uint64_t>(calls) + 1);
-  }
+  if (may_gain) pause = std::min(pause, calls_in(needed - spent_));
+  pause = std::max(pause, calls_in(kReviewTime * steps / kLooking));
   call_class.next_event = call_class.calls + pause;
   return false;
 }

@@ -138,6 +138,9 @@ TEST(Rehearsal, IsRightWhereFindingOutCostsAndLengthsAndPacesChange) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Rehearsal::Setting setting = some_setting(random, Collective::allreduce, "auto");
+    // So long that the ranks compare their calls soon.
+    const auto some_count = [&] { return static_cast<Count>(5000 + random.next() % 10000); };
+    setting.problem.count = some_count();
     setting.charges = Charges{.connect = 1e-3 * random.uniform(),
                               .look = 1e-5 * random.uniform(),
                               .plan = {{{"fastest", 1e-4 * random.uniform()}}, 1e-5},
@@ -149,7 +152,7 @@ TEST(Rehearsal, IsRightWhereFindingOutCostsAndLengthsAndPacesChange) {
     for (int i = 0; i < 40; ++i) {
       if (random.next() % 8 == 0) {
         Problem problem = setting.problem;
-        problem.count = static_cast<Count>(1 + random.next() % 3000);
+        problem.count = some_count();
         rehearsal.change(problem, std::nullopt);
       }
       const std::vector<Seconds> arrivals = some_arrivals(random, ranks, 0);
