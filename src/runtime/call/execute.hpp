@@ -1,6 +1,7 @@
 // Executes a collective call, from its arguments to its end.
 //
 //   arguments -> request (request.hpp: problem)
+//             -> state    (states.hpp: what the communicator does with the call)
 //             -> decision (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
 //             -> run      (the MPI library's function, or the plan's program)
 //             -> learn    (arrivals and exits, known to all ranks)

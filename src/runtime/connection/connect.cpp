@@ -44,6 +44,13 @@ Outcome watch_arrivals(CommState& state) {
   return {};
 }
 
+Outcome connect_and_watch(CommState& state) {
+  const Outcome connected = connect(state);
+  const bool watches = state.chooser.policy().online && state.chooser.watch() == nullptr;
+  if (connected.code != MPI_SUCCESS || !watches) return connected;
+  return state.settings == Settings::alike ? watch_arrivals(state) : connected;
+}
+
 Outcome connect_for_choice(CommState& state) {
   const Outcome connected = connect(state);
   if (state.resources_failed) {

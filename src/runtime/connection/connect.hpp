@@ -19,6 +19,9 @@ namespace latecomer {
 /// were compared. Fails as make_resources() does.
 [[nodiscard]] Outcome connect(CommState& state);
 
+/// Collective, in a call: as connect(), and watches arrivals if they are to be forecast.
+[[nodiscard]] Outcome connect_and_watch(CommState& state);
+
 /// Collective, when the first class of calls became active: as connect(), and starts to watch
 /// arrivals. If MPI could not make resources no class is ever active.
 [[nodiscard]] Outcome connect_for_choice(CommState& state);
