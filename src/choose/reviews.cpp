@@ -17,8 +17,8 @@ namespace {
 constexpr Seconds kConnectTime = 400e-6;  // to make CommResources, for each doubling of the ranks
 constexpr Seconds kReviewTime = 10e-6;    // to compare, for each doubling of the ranks
 constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
-constexpr Count kMovedFirst = 192 * 1024;  // bytes of a class's calls before its first review
-constexpr std::uint64_t kGrowth = 4;       // factor of the calls between reviews
+constexpr Count kMovedFirst = Count{192} << 10;  // bytes of a class's calls before its first review
+constexpr std::uint64_t kGrowth = 4;             // factor of the calls between reviews
 constexpr double kLoss = 0.01;  // part of the time of a class's calls that deciding may lose
 // A loss beyond it was one of a disturbed machine, or does not last long: few calls are reviewed.
 constexpr double kMostLoss = 1;

@@ -15,15 +15,27 @@ import numpy as np
 
 from ..base import called
 from .blame import late_ranks, place_of, teams, waiters
+from .origin import Origin
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
-from .wording import BESIDE, CLEAR, LITTLE, NON_BLOCKING, percent, plain, seconds
+from .wording import (
+    BESIDE,
+    BESIDE_MESSAGES,
+    CLEAR,
+    LITTLE,
+    NON_BLOCKING,
+    SHARE,
+    percent,
+    plain,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from .lateness import Lateness
 
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
-_UNSEEN = f"{NON_BLOCKING}, {BESIDE}"  # of a trace, which does not tell what a program has
+# Of a trace, which does not tell what a program has: without and with messages.
+_UNSEEN = f"{NON_BLOCKING}, {BESIDE}", f"{NON_BLOCKING}, {BESIDE_MESSAGES}"
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,8 @@ class Facts:
     calls: int = 0  # ... of so many
     cost: float | None = None  # what the others waited for `late`, a sum ...
     others: int | None = None  # ... over so many that wait; None: all other ranks
+    saved: float | None = None  # by how much the run would be shorter without that, in seconds ...
+    elapsed: float = 0.0  # ... of so many
     lateness: float | None = None  # of `late` at `place`, mean
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
@@ -147,7 +161,13 @@ def _cost(facts: Facts) -> str:
     others = facts.ranks - len(facts.late) if facts.others is None else facts.others
     each = f" ({seconds(facts.cost / others)} each)" if others > 1 else ""
     who = "They cost" if _many(facts) else "It costs"
-    return f"{who} the others {seconds(facts.cost)}{each}, {of} of all waiting; {shares}."
+    saved = ""
+    if facts.saved is not None and facts.elapsed > 0:
+        saved = (
+            f" Without that the run would take {seconds(facts.elapsed - facts.saved)} instead of "
+            f"{seconds(facts.elapsed)}."
+        )
+    return f"{who} the others {seconds(facts.cost)}{each}, {of} of all waiting; {shares}.{saved}"
 
 
 def _where(facts: Facts) -> str:
@@ -252,11 +272,13 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         run=float(ranks.run.sum()),
         waiting=float(ranks.waiting.sum()),
         moving=float(ranks.moving.sum()),
-        unseen=_UNSEEN if native else "",
+        unseen=_UNSEEN[found.origin is not None] if native else "",
         folder=trace.source,
         run_command=run_command or ("COMMAND" if native else ""),
         remarks=_remarks(found),
     )
+    if found.origin is not None and found.origin.waits:
+        return _facts_of_origin(found, found.origin, common)
     if not ranks.calls.any():
         why = (
             f"none of the {found.incomplete:,} calls is known on all its ranks, so nothing is said"
@@ -277,6 +299,55 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
                             calls=where.calls)  # fmt: skip
     return unless_unclear(named, found.clock_error, _spread(found))
+
+
+def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
+    """Who is named is the origin of waiting, not who handed it on."""
+    hosts = found.trace.hosts
+    late, host = late_ranks(begun.cost, hosts)
+    waiting = float(begun.waiting.sum())
+    if begun.cost[late].sum() < SHARE * waiting:
+        late, host = [], False
+    named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
+                    remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
+    if late and (where := begun.place(late)):
+        place, share = where
+        trace = found.trace
+        named = replace(named, saved=begun.saved(late, trace.begin, trace.end),
+                        elapsed=found.run_seconds, cost=float(begun.cost[late].sum()),
+                        others=waiters(begun.waiting, late), place_share=share,
+                        place=_computation(found, place.call, place.site))  # fmt: skip
+    return unless_unclear(named, found.clock_error, waiting / max(begun.waits, 1))
+
+
+def _computation(found: Lateness, call: str, site: str) -> str:
+    """As in "computation after the allreduce at main (app.c:42)"."""
+    if not call:
+        return "computation at the beginning"
+    at = plain(found.named(site))
+    return f"computation after {'' if call == 'messages' else 'the '}{plain(call)}" + (
+        f" at {at}" if at else ""
+    )
+
+
+def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
+    """Who is waited for and is not the origin, and what nobody is the origin of."""
+    told, whole = [], max(float(begun.waiting.sum()), 1e-300)
+    others = np.array(begun.direct)
+    others[list(late)] = 0.0
+    rank = int(others.argmax())
+    handed = others[rank] - begun.cost[rank]
+    if late and handed >= SHARE * whole:
+        waited = seconds(float(others[rank]))
+        told.append(f"Rank {rank} is waited for, too, for {waited}, but hands on what it waited "
+                    "itself.")  # fmt: skip
+    if begun.order >= SHARE * whole:
+        told.append(f"{percent(begun.order / whole)} of the waiting comes from no rank that "
+                    "computes longer than others: from the order of the work, or from changes "
+                    "within a step.")  # fmt: skip
+    if not begun.whole:
+        told.append("Only the first part of the trace was looked at, which is too large.")
+    return told
 
 
 def _spread(found: Lateness) -> float:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.errors import UserError
-from ..trace.model import Group, Trace
+from ..trace.model import Group, Messages, Side, Trace
 from .lateness import Lateness, analyse
+from .origin import origin
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,10 +33,19 @@ def analysed(
     if start > 0 or np.isfinite(end):
         trace = between(trace, start, end)
     if skip:
-        return _without(trace, skip)
+        return _with_origin(_without(trace, skip))
     found = analyse(trace)
     if skip is None and _first_dominates(found):
-        return _without(trace, 1)
+        found = _without(trace, 1)
+    return _with_origin(found)
+
+
+def _with_origin(found: Lateness) -> Lateness:
+    """Where messages were looked at, they count in the figures of the ranks."""
+    if found.trace.messages is not None:
+        found.origin = begun = origin(found.trace)
+        found.ranks = replace(found.ranks, cost=begun.cost, waiting=begun.waiting,
+                              moving=begun.moving)  # fmt: skip
     return found
 
 
@@ -84,14 +94,14 @@ def without_first(trace: Trace, count: int) -> Trace:
             own_ranks = group.members[known]
             begin[own_ranks] = np.fmax(begin[own_ranks], left[known])
     groups = [_sliced(g, slice(own, None)) for g, own in zip(trace.groups, counts, strict=True)]
-    return replace(trace, groups=groups, begin=begin)
+    return replace(trace, groups=groups, begin=begin, messages=_messages(trace, begin, np.inf))
 
 
 def only_first(trace: Trace, count: int) -> Trace:
     """The first calls, whichever their groups."""
     counts = _first(trace, count)
     groups = [_sliced(g, slice(0, own)) for g, own in zip(trace.groups, counts, strict=True)]
-    return replace(trace, groups=groups)
+    return replace(trace, groups=groups, messages=None)
 
 
 def between(trace: Trace, start: float, end: float) -> Trace:
@@ -114,7 +124,23 @@ def between(trace: Trace, start: float, end: float) -> Trace:
             left[group.members] = np.maximum(left[group.members], exits)
     begin = np.where(trace.begin > start, trace.begin, start) if start > 0 else trace.begin
     stop = np.maximum(np.minimum(trace.end, end), left) if np.isfinite(end) else trace.end
-    return replace(trace, groups=groups, begin=begin, end=stop)
+    messages = _messages(trace, np.full(trace.ranks, start), end)
+    return replace(trace, groups=groups, begin=begin, end=stop, messages=messages)
+
+
+def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
+    """Those that both ranks posted after their begin, and before the end."""
+    messages = trace.messages
+    if messages is None:
+        return None
+    inside = np.ones(len(messages), bool)
+    for side in (messages.send, messages.receive):
+        inside &= ~(side.posted < begin[side.rank]) & (side.posted < end)
+    send, receive = (
+        Side(**{name: column[inside] for name, column in vars(side).items()})
+        for side in (messages.send, messages.receive)
+    )
+    return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive)
 
 
 def _sliced(group: Group, part: slice) -> Group:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..trace.model import Group, Trace
 from ..trace.waits import met, synchronising, waiting
+from .origin import Origin
 from .parts import Parts, split
 from .places import Places, Site, charged
 
@@ -85,6 +86,7 @@ class Lateness:
     skipped: int = 0  # calls at the beginning that are left out ...
     skipped_waiting: float = 0.0  # ... and the waiting of all ranks in them, seconds
     code: Mapping[str, str] = field(default_factory=dict)  # function and line of sites, if known
+    origin: Origin | None = None  # None: messages were not looked at
 
     def named(self, site: str) -> str:
         """The place for people: function and line, if they are known."""

@@ -137,6 +137,31 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Side:
+    """What one side of each message did: arrays of one entry a message. Times are in seconds."""
+
+    rank: NDArray[np.int32]  # in the trace
+    posted: NDArray[np.float64]  # when the program posted the send, or the receive
+    begin: NDArray[np.float64]  # when it entered the call that completed that: this one or a later
+    end: NDArray[np.float64]  # when it left that call
+    site: NDArray[np.int32]  # of that call, a number in Trace.words
+
+
+@dataclass(frozen=True)
+class Messages:
+    """The messages between ranks of which both sides are known."""
+
+    send: Side
+    receive: Side
+    bytes: NDArray[np.int64]  # as received
+    unmatched: int = 0  # sends and receives whose other side is not known
+    lost: int = 0  # those that the writer could not record
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+
+@dataclass(frozen=True)
 class Trace:
     """The calls of all ranks of a job."""
 
@@ -154,6 +179,7 @@ class Trace:
     inputs: Sequence[Path] = ()  # the files that were read
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
     started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
+    messages: Messages | None = None  # None: not looked at
 
     @property
     def ranks(self) -> int:

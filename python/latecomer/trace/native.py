@@ -19,6 +19,7 @@ from .files import find
 from .left_out import LeftOut
 from .model import UNKNOWN, Group, Trace, TraceError, Words, check_size, text_of
 from .native_file import VERSION, Comm, File
+from .native_messages import messages_of
 from .same_run import Span, apart, together
 
 if TYPE_CHECKING:
@@ -141,6 +142,10 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     for group in groups:
         np.subtract(group.arrival, start, out=group.arrival)
         np.subtract(group.exit, start, out=group.exit)
+
+    def seconds(rank: int, times: NDArray[Any]) -> NDArray[np.float64]:
+        return offsets[rank].apply((times - zero) * _NS) - start
+
     return Trace(
         source=text_of(str(folder), 4096),
         format=f"latecomer {VERSION}",
@@ -156,6 +161,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         inputs=[file.path for file in files.values()],
         remarks=[*remarks, *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,
+        messages=messages_of(files, words, seconds) if hasattr(first, "messages") else None,
     )
 
 

@@ -165,7 +165,10 @@ def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
 
     found = analysed(trace, **part)
     run = about(Path(trace.source), trace.started)
-    found.code = lines_of((site.site for site in found.sites), run)
+    sites = [site.site for site in found.sites]
+    if found.origin:
+        sites += [place.site for place in found.origin.places]
+    found.code = lines_of(sites, run)
     told = facts(found, run_command=run.command_line)
     told = replace(told, **{"traces": fresh_folder(), **known})
     return Seen(found, told, answer_of(told), run)

@@ -1,0 +1,426 @@
+"""Who began it: the computation that waiting comes from, through messages and collectives.
+
+A rank that comes late may be a victim: it waited for another one. So each rank carries along by
+whose *excess* its clock is late. Excess is computation beyond that of the lower median rank in the
+same step, where a step is the time between two collectives in which all ranks wait for each other.
+A rank that waits for another one goes on with that one's account, since it goes on when that one
+lets it. What the accounts differ by is what the waiting is charged to; the rest is *order*: ranks
+whose work cannot begin before that of others has ended, as in a pipeline, and transfers.
+
+So all charges and the order together are all waiting. Terms: D. Boehme, M. Geimer, L. Arnold,
+F. Voigtlaender, F. Wolf: Identifying the root causes of wait states in large-scale parallel
+applications, ACM TOPC 3(2), 2016 (direct and indirect waiting, delay costs).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import SYNCHRONISING, Group, Side, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Account = dict[tuple[int, int], float]  # seconds by rank and place
+
+_SLICES = 64  # steps of equal time, where no collective is of all ranks
+MOST = 2_000_000  # events; beyond that the first ones are looked at
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Sums over the run, in seconds; arrays of shape (ranks,)."""
+
+    cost: Floats  # waiting of all ranks that comes from each rank's excess
+    direct: Floats  # waiting of all ranks for each rank, whoever is the origin
+    waiting: Floats  # of each rank
+    moving: Floats  # of each rank, in the calls that were looked at
+    order: float  # waiting that comes from nobody's excess
+    by_place: Mapping[tuple[int, int], float]  # cost by rank and number of the place
+    places: Sequence[Place]
+    waits: int  # calls in which a rank waited
+    whole: bool  # False: the first MOST events only
+    line: _Line
+
+    def saved(self, ranks: Sequence[int], begin: Floats, end: Floats) -> float:
+        """Seconds that the run would be shorter, had these ranks no excess.
+
+        `begin`, `end`: of each rank; NaN: not known.
+        """
+        return _saved(self.line, set(ranks), begin, end)
+
+    def place(self, ranks: Sequence[int]) -> tuple[Place, float] | None:
+        """After which call these ranks' excess costs most, and its share of their cost."""
+        found: dict[int, float] = defaultdict(float)
+        for (rank, place), cost in self.by_place.items():
+            if rank in ranks:
+                found[place] += cost
+        whole = sum(found.values())
+        if whole <= 0:
+            return None
+        best = max(found, key=lambda place: found[place])
+        return self.places[best], found[best] / whole
+
+
+@dataclass(frozen=True)
+class Place:
+    """The call after which a rank computes."""
+
+    call: str  # as in "allreduce", or "messages"; "": none, the program's beginning
+    site: str  # "": not known
+
+
+@dataclass(frozen=True)
+class _Events:
+    """Calls in which ranks may wait, in the order in which they ended; one entry each."""
+
+    rank: NDArray[np.int64]
+    begin: Floats
+    end: Floats
+    place: NDArray[np.int64]  # a number of _Places
+    cause: NDArray[np.int64]  # an index of a post: what the call waited for last; -1: nothing
+    call: NDArray[np.int64]  # 1: a call of a collective that is of all ranks
+
+
+@dataclass(frozen=True)
+class _Posts:
+    """Moments at which a rank did what others may wait for."""
+
+    rank: NDArray[np.int64]
+    time: Floats
+
+
+def origin(trace: Trace) -> Origin:
+    """The figures of a trace. Its messages count if it has them."""
+    places = _Places(trace)
+    events, posts = _gathered(trace, places)
+    whole = len(events.rank) <= MOST
+    if not whole:
+        events = _Events(**{name: column[:MOST] for name, column in vars(events).items()})
+    earliest = float(events.begin.min(initial=np.inf))
+    begin = np.where(np.isfinite(trace.begin), trace.begin, earliest)
+    line = _Line(events, posts, _Steps(begin, events))
+    return _Walk(begin, line).result(places.known, whole)
+
+
+class _Places:
+    """Numbers of places; 0 is the program's beginning."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.known = trace, [Place("", "")]
+        self.numbers: dict[tuple[int, str], int] = {}
+
+    def of(self, sites: NDArray[np.int32], call: str) -> NDArray[np.int64]:
+        """Of calls of one kind at these sites."""
+        some, which = np.unique(sites, return_inverse=True)
+        return np.array([self._one(int(site), call) for site in some], np.int64)[which.reshape(-1)]
+
+    def _one(self, site: int, call: str) -> int:
+        number = self.numbers.get((site, call))
+        if number is None:
+            number = self.numbers[site, call] = len(self.known)
+            self.known.append(Place(call, self.trace.words[site]))
+        return number
+
+
+# ---- what there is in a trace
+
+
+def _gathered(trace: Trace, places: _Places) -> tuple[_Events, _Posts]:
+    parts: list[_Events] = []
+    ranks: list[NDArray[np.int64]] = []
+    times: list[Floats] = []
+    count = 0
+    messages = trace.messages
+    if messages is not None and len(messages):
+        found, causes = _of_messages(messages.send, messages.receive, places)
+        parts.append(found)
+        for side in causes:
+            ranks.append(side[0].astype(np.int64))
+            times.append(side[1])
+            count += len(side[0])
+    for group in trace.groups:
+        if group.size > 1 and len(group):
+            events, post_ranks, post_times = _of_calls(trace, group, count, places)
+            parts.append(events)
+            ranks.append(post_ranks)
+            times.append(post_times)
+            count += len(post_ranks)
+    nothing = np.zeros(0)
+    if not parts:
+        whole = nothing.astype(np.int64)
+        parts = [_Events(whole, nothing, nothing, whole, whole, whole)]
+    joined = {name: np.concatenate([getattr(each, name) for each in parts])
+              for name in vars(parts[0])}  # fmt: skip
+    order = np.argsort(joined["end"], kind="stable")
+    return (
+        _Events(**{name: column[order] for name, column in joined.items()}),
+        _Posts(
+            np.concatenate([nothing.astype(np.int64), *ranks]), np.concatenate([nothing, *times])
+        ),
+    )
+
+
+def _of_messages(
+    send: Side, receive: Side, places: _Places
+) -> tuple[_Events, list[tuple[NDArray[np.int32], Floats]]]:
+    """The calls that completed sends and receives: several of one call are one event.
+
+    A receive waits for the send to be posted. A send waits for the receive, if it ended after that
+    one was posted: before, the library has taken the data.
+    """
+    count = len(send.rank)
+    rank = np.concatenate([receive.rank, send.rank]).astype(np.int64)
+    begin = np.concatenate([receive.begin, send.begin])
+    end = np.concatenate([receive.end, send.end])
+    place = places.of(np.concatenate([receive.site, send.site]), "messages")
+    post = np.arange(2 * count)  # the sends' posts, then the receives'
+    released = np.concatenate([send.posted, np.where(send.end >= receive.posted, receive.posted,
+                                                     -np.inf)])  # fmt: skip
+    _, which = np.unique(np.column_stack([rank.astype(np.float64), begin, end]), axis=0,
+                         return_inverse=True)  # fmt: skip
+    order = np.lexsort((released, which.reshape(-1)))
+    last = order[np.flatnonzero(np.diff(which.reshape(-1)[order], append=-1))]
+    cause = np.where(np.isfinite(released[last]), post[last], -1)
+    events = _Events(rank[last], begin[last], end[last], place[last], cause,
+                     np.zeros(len(last), np.int64))  # fmt: skip
+    return events, [(send.rank, send.posted), (receive.rank, receive.posted)]
+
+
+def _of_calls(
+    trace: Trace, group: Group, count: int, places: _Places
+) -> tuple[_Events, NDArray[np.int64], Floats]:
+    """The calls of a group: each rank waits for the last one that arrives before it leaves."""
+    arrival, leave = np.asarray(group.arrival), np.asarray(group.exit)
+    known = np.isfinite(arrival) & np.isfinite(leave)
+    by_all = _of_all(trace, group) & known.all(axis=1)
+    sync = np.array([trace.words[int(each)] in SYNCHRONISING for each in group.collective], bool)
+    came = np.where(known, arrival, -np.inf)
+    last = came.argmax(axis=1)
+    rows, at = np.nonzero(known)
+    cause = count + rows * group.size + last[rows]
+    # Where ranks may leave before the last one comes: the last one that came before.
+    early = ~sync[rows] & (came.max(axis=1)[rows] > leave[rows, at])
+    for which in np.flatnonzero(early).tolist():
+        row = rows[which]
+        before = np.where(came[row] <= leave[row, at[which]], came[row], -np.inf)
+        cause[which] = count + row * group.size + int(before.argmax())
+    place = np.zeros(len(group), np.int64)
+    for collective in np.unique(group.collective):
+        own = group.collective == collective
+        place[own] = places.of(group.site[own], trace.words[int(collective)])
+    events = _Events(
+        rank=group.members[at].astype(np.int64),
+        begin=arrival[rows, at],
+        end=leave[rows, at],
+        place=place[rows],
+        cause=cause,
+        call=by_all[rows].astype(np.int64),
+    )
+    members = np.tile(group.members.astype(np.int64), len(group))
+    return events, members, came.reshape(-1)
+
+
+def _of_all(trace: Trace, group: Group) -> NDArray[np.bool_]:
+    """Of each call, whether all ranks of the job wait for each other in it."""
+    if group.size < trace.ranks:
+        return np.zeros(len(group), bool)
+    return np.array([trace.words[int(each)] in SYNCHRONISING for each in group.collective], bool)
+
+
+# ---- steps, and who computes longer than the median rank in each
+
+
+class _Steps:
+    """Computation of each rank by step, and the part of it that is excess."""
+
+    def __init__(self, start: Floats, events: _Events) -> None:
+        ranks = len(start)
+        order = np.lexsort((events.end, events.begin, events.rank))
+        rank, begin, end = events.rank[order], events.begin[order], events.end[order]
+        first = np.diff(rank, prepend=-1) != 0
+        before = np.where(first, start[rank], np.concatenate([[0.0], end])[: len(end)])
+        computed = np.clip(begin - before, 0.0, None)
+        synced = events.call[order]
+        ended = np.cumsum(synced)
+        base = np.where(first, ended - synced, 0)
+        own = ended - synced - np.maximum.accumulate(base)
+        if not synced.any() and len(end):
+            length = max(float(end.max() - begin.min()) / _SLICES, 1e-12)
+            own = ((begin - begin.min()) / length).astype(np.int64)
+        steps = int(own.max()) + 1 if len(own) else 1
+        time = np.zeros((steps, ranks))
+        np.add.at(time, (own, rank), computed)
+        present = np.flatnonzero(np.bincount(rank, minlength=ranks))
+        self.beyond = np.zeros((steps, ranks))
+        if len(present) > 1:
+            some = time[:, present]
+            half = (len(present) - 1) // 2
+            typical = np.partition(some, half, axis=1)[:, half : half + 1]
+            self.beyond[:, present] = np.clip(some - typical, 0.0, None)
+        self.step = np.empty(len(own), np.int64)  # of the computation before each event
+        self.step[order] = own
+
+
+# ---- the walk
+
+
+class _Line:
+    """All posts that some call waits for, and all ends of calls, in the order of time."""
+
+    def __init__(self, events: _Events, posts: _Posts, steps: _Steps) -> None:
+        self.events, self.posts, self.steps = events, posts, steps
+        used = np.unique(events.cause[events.cause >= 0])
+        self.step_of = dict(zip(used.tolist(), self._steps_of(used), strict=True))
+        is_end = np.concatenate([np.zeros(len(used), bool), np.ones(len(events.rank), bool)])
+        index = np.concatenate([used, np.arange(len(events.rank))])
+        time = np.concatenate([posts.time[used], events.end])
+        # At one instant a rank leaves a call, and then enters the next one.
+        turn = np.concatenate([np.ones(len(used)), np.where(events.begin < events.end, 0, 2)])
+        order = np.lexsort((turn, time))
+        self.is_end, self.index = is_end[order].tolist(), index[order].tolist()
+
+    def __iter__(self) -> Iterator[tuple[bool, int]]:
+        """Whether it is an end, and its number among ends or posts."""
+        return zip(self.is_end, self.index, strict=True)
+
+    def _steps_of(self, used: NDArray[np.int64]) -> list[int]:
+        """The step in which each of these posts was made: that of its rank's next event."""
+        events, posts = self.events, self.posts
+        found = np.zeros(len(used), np.int64)
+        for rank in np.unique(posts.rank[used]).tolist():
+            own = np.flatnonzero(events.rank == rank)
+            mine = np.flatnonzero(posts.rank[used] == rank)
+            if len(own):
+                at = np.searchsorted(events.end[own], posts.time[used[mine]], side="left")
+                found[mine] = self.steps.step[own[np.minimum(at, len(own) - 1)]]
+        return found.tolist()
+
+
+class _Walk:
+    """Carries each rank's account along."""
+
+    def __init__(self, start: Floats, line: _Line) -> None:
+        ranks = len(start)
+        self.line = line
+        self.snapshots: dict[int, Account] = {}  # by post
+        self.accounts: list[Account] = [{} for _ in range(ranks)]
+        self.since = start.tolist()  # when each rank last left a call
+        self.after = [0] * ranks  # the place of that call
+        self.left = line.steps.beyond.copy()  # excess that has not come yet, by step and rank
+        self.cost: Account = defaultdict(float)
+        self.direct, self.waiting, self.moving = (np.zeros(ranks) for _ in range(3))
+        self.order = 0.0
+        self.waits = 0
+
+    def result(self, places: Sequence[Place], whole: bool) -> Origin:
+        self._walk()
+        cost = np.zeros(len(self.waiting))
+        for (rank, _), seconds in self.cost.items():
+            cost[rank] += seconds
+        return Origin(cost, self.direct, self.waiting, self.moving, self.order, dict(self.cost),
+                      places, self.waits, whole, self.line)  # fmt: skip
+
+    def _walk(self) -> None:
+        for is_end, which in self.line:
+            if is_end:
+                self._leave(which)
+            else:
+                rank = int(self.line.posts.rank[which])
+                self._compute(rank, float(self.line.posts.time[which]), self.line.step_of[which])
+                self.snapshots[which] = dict(self.accounts[rank])
+
+    def _compute(self, rank: int, until: float, step: int) -> None:
+        """The rank has computed until then."""
+        since = self.since[rank]
+        if until > since:
+            beyond = min(float(self.left[step, rank]), until - since)
+            if beyond > 0:
+                account, key = self.accounts[rank], (rank, self.after[rank])
+                account[key] = account.get(key, 0.0) + beyond
+                self.left[step, rank] -= beyond
+            self.since[rank] = until
+
+    def _leave(self, which: int) -> None:
+        """A call has ended: charges what its rank waited there."""
+        events, posts = self.line.events, self.line.posts
+        rank, cause = int(events.rank[which]), int(events.cause[which])
+        begin, end = float(events.begin[which]), float(events.end[which])
+        self._compute(rank, begin, int(self.line.steps.step[which]))
+        waited = 0.0
+        if cause >= 0 and posts.rank[cause] != rank:
+            waited = max(min(float(posts.time[cause]), end) - begin, 0.0)
+        if waited > 0:
+            other = int(posts.rank[cause])
+            theirs = self.snapshots.get(cause, self.accounts[other])
+            self._charge(waited, self.accounts[rank], theirs)
+            self.accounts[rank] = dict(theirs)
+            self.direct[other] += waited
+            self.waiting[rank] += waited
+            self.waits += 1
+        if events.call[which]:
+            self.accounts[rank] = {}  # that of all ranks is the same now: only differences count
+        self.moving[rank] += max(end - begin - waited, 0.0)
+        self.since[rank] = max(self.since[rank], end)
+        self.after[rank] = int(events.place[which])
+
+    def _charge(self, waited: float, mine: Account, theirs: Account) -> None:
+        """By what the other's account is ahead of the waiting rank's; the rest is order."""
+        ahead = {key: seconds - mine.get(key, 0.0) for key, seconds in theirs.items()}
+        behind = sum(seconds for key, seconds in mine.items() if key not in theirs)
+        order = waited - sum(ahead.values()) + behind
+        charged = {key: seconds for key, seconds in ahead.items() if seconds > 0}
+        whole = sum(charged.values()) + max(order, 0.0)
+        if whole <= 0:
+            self.order += waited
+            return
+        for key, seconds in charged.items():
+            self.cost[key] += waited * seconds / whole
+        self.order += waited * max(order, 0.0) / whole
+
+
+# ---- the run without the excess of some ranks
+
+
+def _saved(line: _Line, without: set[int], begin: Floats, end: Floats) -> float:
+    """How much sooner the last rank would end: each call ends when what it waits for has come."""
+    events, posts = line.events, line.posts
+    earlier = [0.0] * len(begin)  # by how much each rank is ahead of the measured run
+    since = np.where(np.isfinite(begin), begin, events.begin.min(initial=np.inf)).tolist()
+    left = line.steps.beyond.copy()
+    post_earlier: dict[int, float] = {}
+
+    def compute(rank: int, until: float, step: int) -> None:
+        if until > since[rank]:
+            if rank in without:
+                beyond = min(float(left[step, rank]), until - since[rank])
+                left[step, rank] -= beyond
+                earlier[rank] += beyond
+            since[rank] = until
+
+    for is_end, which in line:
+        if not is_end:
+            rank = int(posts.rank[which])
+            compute(rank, float(posts.time[which]), line.step_of[which])
+            post_earlier[which] = earlier[rank]
+            continue
+        rank, cause = int(events.rank[which]), int(events.cause[which])
+        came, left_at = float(events.begin[which]), float(events.end[which])
+        compute(rank, came, int(line.steps.step[which]))
+        ready = came - earlier[rank]
+        if cause >= 0:
+            posted = min(float(posts.time[cause]), left_at)
+            ready = max(ready, posted - post_earlier.get(cause, 0.0))
+            came = max(came, posted)
+        earlier[rank] = came - ready
+        since[rank] = max(since[rank], left_at)
+    last = np.full(len(begin), -np.inf)
+    np.maximum.at(last, events.rank, events.end)
+    last = np.fmax(last, end)
+    return float(last.max() - (last - np.array(earlier)).max())

@@ -1,0 +1,74 @@
+"""The messages of the library's trace files: their records, matched over the ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .messages import joined, matched
+from .model import Messages, Side, Words
+from .native_file import File
+
+RECEIVE = 4  # of Message::what; below it are sends
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Seconds = Callable[[int, NDArray[Any]], NDArray[np.float64]]
+
+
+def messages_of(files: Mapping[int, File], words: Words, seconds: Seconds) -> Messages | None:
+    """The messages; None: no file says that messages were looked at.
+
+    `seconds(rank, times)`: the times of that rank's file on the trace's clock.
+    """
+    if not any(file.messages_traced for file in files.values()):
+        return None
+    numbers: dict[tuple[int, int], int] = {}
+    sides: dict[bool, list[Side]] = {False: [], True: []}
+    keys: dict[bool, list[NDArray[np.int64]]] = {False: [], True: []}
+    sizes = []
+    for rank, file in files.items():
+        records = file.messages[np.argsort(file.messages["order"], kind="stable")]
+        for receives in (False, True):
+            own = records[(records["what"] == RECEIVE) == receives]
+            own = own[own["what"] <= RECEIVE]
+            sides[receives].append(_side(rank, file, own, words, seconds))
+            keys[receives].append(_keys(file, own, numbers, receives))
+            if receives:
+                sizes.append(own["bytes"].astype(np.int64))
+    return matched(
+        joined(sides[False]),
+        joined(sides[True]),
+        (np.concatenate(keys[False]), np.concatenate(keys[True])),
+        np.concatenate(sizes),
+        sum(file.messages_lost for file in files.values()),
+    )
+
+
+def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Seconds) -> Side:
+    some, which = np.unique(own["site"], return_inverse=True)
+    sites = np.array([words.place(file.texts.get(int(each), "")) for each in some], np.int32)
+    return Side(
+        np.full(len(own), rank, np.int32),
+        *(seconds(rank, own[name]) for name in ("posted", "begin", "end")),
+        site=sites[which.reshape(-1)] if len(own) else np.zeros(0, np.int32),
+    )
+
+
+def _keys(
+    file: File, own: NDArray[Any], numbers: dict[tuple[int, int], int], receives: bool
+) -> NDArray[np.int64]:
+    """Communicator, sender, receiver and tag: alike on both sides."""
+    some, which = np.unique(own["communicator"], return_inverse=True)
+    comms = [file.comms[int(each)] for each in some]
+    number = np.array([numbers.setdefault(c.key, len(numbers)) for c in comms], np.int64)
+    mine = np.array([c.rank for c in comms], np.int64)
+    at = which.reshape(-1)
+    peer = own["peer"].astype(np.int64)
+    me = mine[at] if len(own) else np.zeros(0, np.int64)
+    ends = (peer, me) if receives else (me, peer)
+    comm = number[at] if len(own) else np.zeros(0, np.int64)
+    return np.column_stack([comm, *ends, own["tag"].astype(np.int64)])

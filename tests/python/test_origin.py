@@ -1,0 +1,193 @@
+"""Who is the origin of lateness: jobs with known causes, played in virtual time."""
+
+import random
+from collections import defaultdict, deque
+
+import numpy as np
+import pytest
+from latecomer.analysis.answer import answer
+from latecomer.analysis.cut import analysed
+from latecomer.analysis.origin import origin
+from latecomer.trace.messages import matched
+from latecomer.trace.model import Side
+from played import Played
+
+SLOW, USUAL, STEPS = 25e-3, 5e-3, 20
+
+
+def wavefront(rank, ranks, slow):
+    """Each rank waits for the edge of the one before."""
+    for _ in range(STEPS):
+        if rank > 0:
+            yield ("receive", rank - 1)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        if rank < ranks - 1:
+            yield ("send", rank + 1)
+        yield ("allreduce",)
+
+
+def halo(rank, ranks, slow, *, meet=True):
+    """Each rank exchanges edges with both neighbours."""
+    for _ in range(STEPS):
+        yield ("compute", SLOW if rank == slow else USUAL)
+        for other in (rank - 1) % ranks, (rank + 1) % ranks:
+            yield ("ireceive", other)
+            yield ("isend", other)
+        yield ("wait",)
+        yield ("compute", USUAL)
+        if meet:
+            yield ("allreduce",)
+
+
+def apart(rank, ranks, slow):
+    """A halo exchange in which the ranks never all meet."""
+    return halo(rank, ranks, slow, meet=False)
+
+
+def handed_on(rank, ranks, slow):
+    """The slow rank's message is late; its receiver computes as long as others, but comes last."""
+    for _ in range(STEPS):
+        if rank == slow:
+            yield ("compute", SLOW)
+            yield ("send", (slow + 1) % ranks)
+        if rank == (slow + 1) % ranks:
+            yield ("receive", slow)
+        yield ("compute", 10 * USUAL)
+        yield ("allreduce",)
+
+
+def distributed(rank, ranks, slow):
+    """A root hands out work; the slow rank is late in the broadcast's successor."""
+    for _ in range(STEPS):
+        yield ("bcast", 0)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("allreduce",)
+
+
+def played(program, ranks, slow, **how):
+    return Played([program(rank, ranks, slow) for rank in range(ranks)], **how).trace()
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+@pytest.mark.parametrize("program", [wavefront, halo, apart, handed_on, distributed])
+@pytest.mark.parametrize("ranks", [4, 5, 6, 8])
+def test_the_slow_rank_is_named_wherever_it_is(program, ranks, rendezvous):
+    for slow in range(ranks):
+        found = analysed(played(program, ranks, slow, rendezvous=rendezvous))
+        said = answer(found)
+        assert said.who == f"Rank {slow} on host node{slow} is late.", (slow, said.text())
+        begun = found.origin
+        np.testing.assert_allclose(begun.cost.sum() + begun.order, begun.waiting.sum())
+        np.testing.assert_allclose(begun.direct.sum(), begun.waiting.sum())
+
+
+@pytest.mark.parametrize("slow", range(6))
+def test_a_wavefront_costs_what_the_slow_rank_computes_longer(slow):
+    """All others wait for that in each step; without a slow rank they wait for the order alone."""
+    begun, usual = (origin(played(wavefront, 6, who)) for who in (slow, None))
+    np.testing.assert_allclose(begun.cost[slow], 5 * STEPS * (SLOW - USUAL), rtol=1e-6)
+    np.testing.assert_allclose(begun.order, usual.waiting.sum(), rtol=1e-3)
+    assert usual.cost.max() < 1e-9
+    said = answer(analysed(played(wavefront, 6, None)))
+    assert said.who == "Nobody in particular is late."
+    assert "comes from no rank that computes longer than others" in said.where
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+@pytest.mark.parametrize("program", [wavefront, halo, apart, handed_on, distributed])
+def test_what_a_rank_saves_is_what_it_does_save(program, rendezvous):
+    """Against the same job without a slow rank, which does what the others do."""
+    for slow in range(6):
+        trace = played(program, 6, slow, rendezvous=rendezvous)
+        usual = played(program, 6, slow if program is handed_on else None, rendezvous=rendezvous)
+        ends = [max(float(side.end.max()) for side in (each.messages.send, each.messages.receive)
+                    if len(side.end)) if len(each.messages) else 0.0 for each in (trace, usual)]  # fmt: skip
+        for at, each in enumerate((trace, usual)):
+            ends[at] = max([ends[at], *(float(group.exit.max()) for group in each.groups)])
+        shorter = STEPS * SLOW if program is handed_on else ends[0] - ends[1]
+        saved = origin(trace).saved([slow], trace.begin, trace.end)
+        assert saved == pytest.approx(shorter, rel=0.02)
+
+
+def test_a_victim_is_told_apart():
+    said = answer(analysed(played(wavefront, 6, 2)))
+    assert said.who == "Rank 2 on host node2 is late."
+    assert "Nearly all of its cost is in the computation after messages at app+0x" in said.where
+    assert "Rank 5 is waited for, too" in said.where
+
+
+def test_random_work_names_nobody():
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+
+    def program(rank):
+        own = random.Random(f"{seed} {rank}")
+        for _ in range(100):
+            yield ("compute", USUAL * (1 + own.random()))
+            for other in (rank - 1) % 6, (rank + 1) % 6:
+                yield ("ireceive", other)
+                yield ("isend", other)
+            yield ("wait",)
+            yield ("allreduce",)
+
+    said = answer(analysed(Played([program(rank) for rank in range(6)]).trace()))
+    assert said.who == "Nobody in particular is late.", said.text()
+
+
+def test_charges_and_order_are_all_waiting_whatever_a_job_does():
+    for _ in range(30):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        ranks = own.randint(2, 7)
+        programs = [[] for _ in range(ranks)]
+        for _ in range(own.randint(1, 40)):
+            kind = own.choice(("compute", "message", "message", "meet", "bcast"))
+            if kind == "compute":
+                rank = own.randrange(ranks)
+                programs[rank].append(("compute", own.expovariate(1 / USUAL)))
+            elif kind == "message":
+                source, to = own.sample(range(ranks), 2)
+                programs[source].append(("isend", to))
+                programs[to].append(("receive", source))
+            elif kind == "meet":
+                for program in programs:
+                    program.append(("allreduce",))
+            else:
+                root = own.randrange(ranks)
+                for program in programs:
+                    program.append(("bcast", root))
+        for program in programs:
+            program.append(("wait",))
+            program.append(("allreduce",))
+        begun = origin(Played(programs, rendezvous=own.random() < 0.5).trace())
+        np.testing.assert_allclose(begun.cost.sum() + begun.order, begun.waiting.sum(), atol=1e-12)
+        np.testing.assert_allclose(sum(begun.by_place.values()), begun.cost.sum(), atol=1e-12)
+        assert begun.cost.min() >= 0
+        assert begun.order >= -1e-12
+
+
+def test_messages_are_matched_as_queues_match_them():
+    for _ in range(50):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        queues = defaultdict(deque)
+        keys = {name: [] for name in ("send", "receive")}
+        for name, count in (("send", own.randrange(60)), ("receive", own.randrange(60))):
+            keys[name] = [[own.randrange(2), own.randrange(3), own.randrange(3), own.randrange(2)]
+                          for _ in range(count)]  # fmt: skip
+        for place, key in enumerate(keys["send"]):
+            queues[tuple(key)].append(place)
+        expected = [(queues[tuple(key)].popleft(), place)
+                    for place, key in enumerate(keys["receive"]) if queues[tuple(key)]]  # fmt: skip
+        sides = []
+        for own_keys in keys.values():
+            number = np.arange(len(own_keys))
+            sides.append(Side(number.astype(np.int32), *(number.astype(float),) * 3,
+                              number.astype(np.int32)))  # fmt: skip
+        arrays = tuple(np.array(keys[name], np.int64).reshape(-1, 4) for name in keys)
+        found = matched(*sides, arrays, np.arange(len(keys["receive"])))
+        pairs = zip(found.send.rank.tolist(), found.receive.rank.tolist(), strict=True)
+        assert sorted(pairs) == sorted(expected)
+        assert found.unmatched == len(keys["send"]) + len(keys["receive"]) - 2 * len(expected)
