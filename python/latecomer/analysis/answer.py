@@ -21,6 +21,7 @@ from .wording import (
     BESIDE,
     BESIDE_MESSAGES,
     CLEAR,
+    FLOOR,
     LITTLE,
     NON_BLOCKING,
     SHARE,
@@ -304,9 +305,11 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
 def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     """Who is named is the origin of waiting, not who handed it on."""
     hosts = found.trace.hosts
-    late, host = late_ranks(begun.cost, hosts)
     waiting = float(begun.waiting.sum())
-    if begun.cost[late].sum() < SHARE * waiting:
+    # By what they compute longer: of two slow ranks that follow each other one hides the other's.
+    late, host = late_ranks(begun.excess, hosts)
+    cost = begun.cost[late].sum()
+    if cost < SHARE * begun.cost.sum() or cost < FLOOR * common.run:
         late, host = [], False
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Account = dict[tuple[int, int], float]  # seconds by rank and place
 
-_SLICES = 64  # steps of equal time, where no collective is of all ranks
+_SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
 MOST = 2_000_000  # events; beyond that the first ones are looked at
 
 
@@ -41,6 +41,7 @@ class Origin:
     direct: Floats  # waiting of all ranks for each rank, whoever is the origin
     waiting: Floats  # of each rank
     moving: Floats  # of each rank, in the calls that were looked at
+    excess: Floats  # computation of each rank beyond the median rank's
     order: float  # waiting that comes from nobody's excess
     by_place: Mapping[tuple[int, int], float]  # cost by rank and number of the place
     places: Sequence[Place]
@@ -252,8 +253,7 @@ class _Steps:
         base = np.where(first, ended - synced, 0)
         own = ended - synced - np.maximum.accumulate(base)
         if not synced.any() and len(end):
-            length = max(float(end.max() - begin.min()) / _SLICES, 1e-12)
-            own = ((begin - begin.min()) / length).astype(np.int64)
+            own = _shares(rank)
         steps = int(own.max()) + 1 if len(own) else 1
         time = np.zeros((steps, ranks))
         np.add.at(time, (own, rank), computed)
@@ -269,6 +269,17 @@ class _Steps:
 
 
 # ---- the walk
+
+
+def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where ranks never all meet: equal shares of each rank's calls. `rank`: sorted, of each call.
+
+    Ranks of most programs do the same things equally often, however far they are apart.
+    """
+    calls = np.bincount(rank)
+    number = np.arange(len(rank)) - np.searchsorted(rank, rank)
+    shares = min(_SHARES, int(calls[calls > 0].min()))
+    return number * shares // calls[rank]
 
 
 class _Line:
@@ -324,8 +335,9 @@ class _Walk:
         cost = np.zeros(len(self.waiting))
         for (rank, _), seconds in self.cost.items():
             cost[rank] += seconds
-        return Origin(cost, self.direct, self.waiting, self.moving, self.order, dict(self.cost),
-                      places, self.waits, whole, self.line)  # fmt: skip
+        return Origin(cost, self.direct, self.waiting, self.moving,
+                      self.line.steps.beyond.sum(axis=0), self.order, dict(self.cost), places,
+                      self.waits, whole, self.line)  # fmt: skip
 
     def _walk(self) -> None:
         for is_end, which in self.line:

@@ -56,6 +56,7 @@ BESIDE_MESSAGES = "windows and files"  # the same where messages were looked at
 LITTLE = 0.05  # of the time: below it collectives do not matter
 CLEAR = 2.0  # times as much as the other
 SHARE = 0.2  # of all waiting: who costs the others less is not named
+FLOOR = 0.01  # of the time of all ranks: who costs less is not named where messages are known
 APART = 2.0  # times as much as the next one costs
 
 

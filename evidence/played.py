@@ -1,0 +1,217 @@
+"""Jobs of messages and collectives, played in virtual time, as traces.
+
+A rank is a generator of what it does: ("compute", seconds); ("send", rank), ("isend", rank),
+("receive", rank), ("ireceive", rank); ("wait",) for all that it posted; ("allreduce", group) and
+("bcast", group, root), where a group is a tuple of ranks, and without one all ranks meet. A last
+word "at=NAME" names the place in the program. What ranks wait for follows from MPI's rules, simply
+and slowly.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from latecomer.trace.messages import joined, matched
+from latecomer.trace.model import UNKNOWN, Group, Side, Trace, Words
+
+LATENCY = 50e-6  # seconds
+
+Op = tuple[Any, ...]
+
+
+@dataclass
+class _Posted:
+    """A send or a receive."""
+
+    sends: bool
+    rank: int
+    peer: int
+    posted: float
+    place: int  # among those of its kind and pair
+    completed: tuple[float, float] = (0.0, 0.0)
+    site: str = ""
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        """Sender and receiver."""
+        return (self.rank, self.peer) if self.sends else (self.peer, self.rank)
+
+
+@dataclass
+class _Rank:
+    """Where a rank is."""
+
+    steps: Any
+    clock: float = 0.0
+    doing: Op | None = None
+    site: str = ""
+    open: list[_Posted] = field(default_factory=list)
+    call: int = 0  # the number of the collective that it is in, on its group
+
+
+class Played:
+    """Plays the ranks' programs to their end. Raises RuntimeError if they hang.
+
+    `rendezvous`: sends wait for their receives. `slow`: latency by sender and receiver, where it is
+    not LATENCY.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[Iterable[Op]],
+        *,
+        rendezvous: bool = False,
+        slow: Mapping[tuple[int, int], float] | None = None,
+    ) -> None:
+        self.rendezvous, self.slow = rendezvous, slow or {}
+        self.ranks = [_Rank(iter(program)) for program in programs]
+        self.all = tuple(range(len(programs)))
+        self.posted: dict[tuple[bool, tuple[int, int]], list[_Posted]] = defaultdict(list)
+        self.done: list[_Posted] = []
+        # By group: of each call what it is, and by rank its arrival, its exit and its place.
+        self.calls: dict[tuple[int, ...], list[dict[int, list[Any]]]] = defaultdict(list)
+        self.names: dict[tuple[tuple[int, ...], int], str] = {}
+        self.counts: dict[tuple[tuple[int, ...], int], int] = defaultdict(int)
+        self._play()
+
+    # ---- playing
+
+    def _play(self) -> None:
+        ready, stuck = deque(self.all), 0
+        while ready:
+            number = ready.popleft()
+            rank = self.ranks[number]
+            if rank.doing is None and not self._begin(number, rank):
+                continue
+            stuck = 0 if self._ends(number, rank) else stuck + 1
+            if stuck > 2 * len(self.all):
+                raise RuntimeError("the job hangs")
+            ready.append(number)
+
+    def _begin(self, number: int, rank: _Rank) -> bool:
+        """Takes what the rank does next; False: it has ended."""
+        words = next(rank.steps, None)
+        if words is None:
+            return False
+        rank.site = "somewhere"
+        if str(words[-1]).startswith("at="):
+            rank.site, words = words[-1].removeprefix("at="), words[:-1]
+        rank.doing = words
+        name = words[0]
+        if name in ("send", "isend", "receive", "ireceive"):
+            sends = name.endswith("send")
+            one = _Posted(sends, number, words[1], rank.clock, 0)
+            own = self.posted[sends, one.pair]
+            one.place = len(own)
+            own.append(one)
+            rank.open.append(one)
+        elif name in ("allreduce", "bcast"):
+            group = words[1] if len(words) > 1 else self.all
+            rank.call = self.counts[group, number]
+            self.counts[group, number] += 1
+            while len(self.calls[group]) <= rank.call:
+                self.calls[group].append({})
+            self.names[group, rank.call] = name
+            self.calls[group][rank.call][number] = [rank.clock, None, rank.site]
+        return True
+
+    def _ends(self, number: int, rank: _Rank) -> bool:
+        """Ends what the rank does, if it can."""
+        name, *arguments = rank.doing or ("",)
+        if name == "compute":
+            rank.clock += arguments[0]
+        elif name in ("send", "receive", "wait"):
+            those = rank.open if name == "wait" else rank.open[-1:]
+            if not self._complete(rank, those):
+                return False
+        elif name in ("allreduce", "bcast") and not self._leave(number, rank, name, arguments):
+            return False
+        rank.doing = None
+        return True
+
+    def _complete(self, rank: _Rank, those: list[_Posted]) -> bool:
+        end = rank.clock
+        for one in those:
+            latency = self.slow.get(one.pair, LATENCY)
+            others = self.posted[not one.sends, one.pair]
+            if not one.sends or self.rendezvous:
+                if one.place >= len(others):
+                    return False
+                end = max(end, max(others[one.place].posted, one.posted) + latency)
+            else:
+                end = max(end, one.posted + latency / 5)
+        for one in those:
+            one.completed, one.site = (rank.clock, end), rank.site
+            self.done.append(one)
+        rank.open = [one for one in rank.open if all(one is not other for other in those)]
+        rank.clock = end
+        return True
+
+    def _leave(self, number: int, rank: _Rank, name: str, arguments: list[Any]) -> bool:
+        group = arguments[0] if arguments else self.all
+        there = self.calls[group][rank.call]
+        if name == "allreduce":
+            if len(there) < len(group):
+                return False
+            last = max(arrival for arrival, _, _ in there.values())
+        else:
+            root = arguments[1] if len(arguments) > 1 else group[0]
+            if root not in there:
+                return False
+            last = max(there[root][0], there[number][0])
+        rank.clock = there[number][1] = last + LATENCY
+        return True
+
+    # ---- the trace
+
+    def trace(self, hosts: Sequence[str] = ()) -> Trace:
+        """The trace of the job; each rank has a host of its own without `hosts`."""
+        words = Words()
+        groups = [group for number, members in enumerate(self.calls)
+                  for group in self._groups(number, members, words)]  # fmt: skip
+        trace = Trace(
+            source="played", format="latecomer 1", words=words, groups=groups,
+            hosts=list(hosts) or [f"node{rank}" for rank in self.all],
+            begin=np.zeros(len(self.all)), end=np.array([rank.clock for rank in self.ranks]),
+            clock="all ranks read one clock", clock_error=np.zeros(len(self.all)),
+        )  # fmt: skip
+        sides, keys = [], []
+        for sends in (True, False):
+            own = sorted((one for one in self.done if one.sends == sends),
+                         key=lambda one: (one.rank, one.posted, one.place))  # fmt: skip
+            times = np.array([(one.posted, *one.completed) for one in own], float).reshape(-1, 3)
+            sides.append(joined([Side(
+                np.array([one.rank for one in own], np.int32), *times.T,
+                np.array([words.place(one.site) for one in own], np.int32),
+            )]))  # fmt: skip
+            pairs = [(*one.pair, 0) for one in own]
+            keys.append(np.array(pairs, np.int64).reshape(-1, 3))
+        size = np.full(len(keys[1]), 32768, np.int64)
+        return replace(trace, messages=matched(*sides, (keys[0], keys[1]), size))
+
+    def _groups(self, number: int, members: tuple[int, ...], words: Words) -> Iterable[Group]:
+        """The calls of a communicator."""
+        calls = self.calls[members]
+        count = len(calls)
+        times = np.array([[call[rank][:2] for rank in members] for call in calls], float)
+        texts = [self.names[members, at] for at in range(count)]
+        unknown = np.full(count, UNKNOWN, np.int32)
+        yield Group(
+            name="MPI_COMM_WORLD" if members == self.all else f"part {number}",
+            members=np.array(members, np.int32),
+            sequence=np.arange(count, dtype=np.int64),
+            collective=np.array([words.place(text) for text in texts], np.int32),
+            bytes=np.full(count, 1 << 20, np.int64),
+            element_bytes=np.full(count, 8, np.int32),
+            operator=np.full(count, words.place("sum"), np.int32),
+            root=unknown,
+            site=np.array([words.place(call[members[0]][2]) for call in calls], np.int32),
+            algorithm=np.full(count, words.place("native"), np.int32),
+            served=np.ones(count, np.int8),
+            arrival=times[:, :, 0],
+            exit=times[:, :, 1],
+        )
