@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Account = dict[tuple[int, int], float]  # seconds by rank and place
 
 _SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
-MOST = 2_000_000  # events; beyond that the first ones are looked at
+MOST = 500_000  # events; beyond that the first ones are looked at
 
 
 @dataclass(frozen=True)
