@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 #include "base/parse.hpp"
+#include "bind_origin.hpp"
 #include "bounds/lower_bound.hpp"
 #include "capi/core/listing.hpp"
 #include "capi/core/verify_plan.hpp"
@@ -685,4 +686,5 @@ NB_MODULE(_core, module) {
            "slower"_a = 1.0, "library_slower"_a = 1.0)
       .def("change", &PyRehearsal::change, "problem"_a, "native"_a)
       .def("learnt", &PyRehearsal::learnt);
+  bind_origin(module);
 }

@@ -111,7 +111,7 @@ def test_what_a_rank_saves_is_what_it_does_save(program, rendezvous):
         for at, each in enumerate((trace, usual)):
             ends[at] = max([ends[at], *(float(group.exit.max()) for group in each.groups)])
         shorter = STEPS * SLOW if program is handed_on else ends[0] - ends[1]
-        saved = origin(trace).saved([slow], trace.begin, trace.end)
+        saved = origin(trace).saved([slow], trace.end)
         assert saved == pytest.approx(shorter, rel=0.02)
 
 

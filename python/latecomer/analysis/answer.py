@@ -315,8 +315,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
-        trace = found.trace
-        named = replace(named, saved=begun.saved(late, trace.begin, trace.end),
+        named = replace(named, saved=begun.saved(late, found.trace.end),
                         elapsed=found.run_seconds, cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
                         place=_computation(found, place.call, place.site))  # fmt: skip

@@ -15,22 +15,22 @@ applications, ACM TOPC 3(2), 2016 (direct and indirect waiting, delay costs).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.compiled import core
 from ..trace.model import SYNCHRONISING, Group, Side, Trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-    Account = dict[tuple[int, int], float]  # seconds by rank and place
 
 _SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
-MOST = 500_000  # events; beyond that the first ones are looked at
+MOST = 20_000_000  # events; beyond that the first ones are looked at
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,19 @@ class Origin:
     places: Sequence[Place]
     waits: int  # calls in which a rank waited
     whole: bool  # False: the first MOST events only
-    line: _Line
+    job: Any  # of the core
+    last: Floats  # when each rank last left a call that was looked at
 
-    def saved(self, ranks: Sequence[int], begin: Floats, end: Floats) -> float:
+    def saved(self, ranks: Sequence[int], end: Floats) -> float:
         """Seconds that the run would be shorter, had these ranks no excess.
 
-        `begin`, `end`: of each rank; NaN: not known.
+        Each call ends when what it waits for has come, and takes as long from then on as it did.
+        `end`: of each rank; NaN: not known.
         """
-        return _saved(self.line, set(ranks), begin, end)
+        marks = np.zeros(len(end), np.int64)
+        marks[list(ranks)] = 1
+        last = np.fmax(self.last, end)
+        return float(last.max() - (last - np.array(self.job.ahead_without(marks))).max())
 
     def place(self, ranks: Sequence[int]) -> tuple[Place, float] | None:
         """After which call these ranks' excess costs most, and its share of their cost."""
@@ -86,7 +91,7 @@ class _Events:
     end: Floats
     place: NDArray[np.int64]  # a number of _Places
     cause: NDArray[np.int64]  # an index of a post: what the call waited for last; -1: nothing
-    call: NDArray[np.int64]  # 1: a call of a collective that is of all ranks
+    meets: NDArray[np.int64]  # 1: all ranks of the job wait for each other in it
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,19 @@ def origin(trace: Trace) -> Origin:
     if not whole:
         events = _Events(**{name: column[:MOST] for name, column in vars(events).items()})
     earliest = float(events.begin.min(initial=np.inf))
-    begin = np.where(np.isfinite(trace.begin), trace.begin, earliest)
-    line = _Line(events, posts, _Steps(begin, events))
-    return _Walk(begin, line).result(places.known, whole)
+    begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
+    steps = _Steps(begin, events)
+    job = _job(begin, events, posts, steps)
+    found = job.origins()
+    cost, by_place = np.zeros(trace.ranks), {}
+    for rank, place, seconds in found["charges"]:
+        cost[rank] += seconds
+        by_place[rank, place] = seconds
+    last = np.full(trace.ranks, -np.inf)
+    np.maximum.at(last, events.rank, events.end)
+    direct, waiting, moving = (np.array(found[name]) for name in ("direct", "waiting", "moving"))
+    return Origin(cost, direct, waiting, moving, steps.beyond.sum(axis=0), found["order"],
+                  by_place, places.known, found["waits"], whole, job, last)  # fmt: skip
 
 
 class _Places:
@@ -222,7 +237,7 @@ def _of_calls(
         end=leave[rows, at],
         place=place[rows],
         cause=cause,
-        call=by_all[rows].astype(np.int64),
+        meets=by_all[rows].astype(np.int64),
     )
     members = np.tile(group.members.astype(np.int64), len(group))
     return events, members, came.reshape(-1)
@@ -248,7 +263,7 @@ class _Steps:
         first = np.diff(rank, prepend=-1) != 0
         before = np.where(first, start[rank], np.concatenate([[0.0], end])[: len(end)])
         computed = np.clip(begin - before, 0.0, None)
-        synced = events.call[order]
+        synced = events.meets[order]
         ended = np.cumsum(synced)
         base = np.where(first, ended - synced, 0)
         own = ended - synced - np.maximum.accumulate(base)
@@ -282,157 +297,36 @@ def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:
     return number * shares // calls[rank]
 
 
-class _Line:
-    """All posts that some call waits for, and all ends of calls, in the order of time."""
-
-    def __init__(self, events: _Events, posts: _Posts, steps: _Steps) -> None:
-        self.events, self.posts, self.steps = events, posts, steps
-        used = np.unique(events.cause[events.cause >= 0])
-        self.step_of = dict(zip(used.tolist(), self._steps_of(used), strict=True))
-        is_end = np.concatenate([np.zeros(len(used), bool), np.ones(len(events.rank), bool)])
-        index = np.concatenate([used, np.arange(len(events.rank))])
-        time = np.concatenate([posts.time[used], events.end])
-        # At one instant a rank leaves a call, and then enters the next one.
-        turn = np.concatenate([np.ones(len(used)), np.where(events.begin < events.end, 0, 2)])
-        order = np.lexsort((turn, time))
-        self.is_end, self.index = is_end[order].tolist(), index[order].tolist()
-
-    def __iter__(self) -> Iterator[tuple[bool, int]]:
-        """Whether it is an end, and its number among ends or posts."""
-        return zip(self.is_end, self.index, strict=True)
-
-    def _steps_of(self, used: NDArray[np.int64]) -> list[int]:
-        """The step in which each of these posts was made: that of its rank's next event."""
-        events, posts = self.events, self.posts
-        found = np.zeros(len(used), np.int64)
-        for rank in np.unique(posts.rank[used]).tolist():
-            own = np.flatnonzero(events.rank == rank)
-            mine = np.flatnonzero(posts.rank[used] == rank)
-            if len(own):
-                at = np.searchsorted(events.end[own], posts.time[used[mine]], side="left")
-                found[mine] = self.steps.step[own[np.minimum(at, len(own) - 1)]]
-        return found.tolist()
+def _job(start: Floats, events: _Events, posts: _Posts, steps: _Steps) -> Any:
+    """What the core goes through: all posts that some call waits for, and all ends of calls."""
+    used = np.unique(events.cause[events.cause >= 0])
+    order = np.concatenate([2 * used, 2 * np.arange(len(events.rank)) + 1])
+    time = np.concatenate([posts.time[used], events.end])
+    # At one instant a rank leaves a call, and then enters the next one.
+    turn = np.concatenate([np.ones(len(used)), np.where(events.begin < events.end, 0, 2)])
+    step = np.zeros(len(posts.rank), np.int64)
+    step[used] = _steps_of(events, posts, steps, used)
+    return core.TracedJob(
+        rank=events.rank, begin=events.begin, end=events.end, place=events.place,
+        cause=events.cause, meets=events.meets, step=steps.step, post_rank=posts.rank,
+        post_time=posts.time, post_step=step, order=order[np.lexsort((turn, time))],
+        beyond=steps.beyond.reshape(-1), start=start,
+    )  # fmt: skip
 
 
-class _Walk:
-    """Carries each rank's account along."""
-
-    def __init__(self, start: Floats, line: _Line) -> None:
-        ranks = len(start)
-        self.line = line
-        self.snapshots: dict[int, Account] = {}  # by post
-        self.accounts: list[Account] = [{} for _ in range(ranks)]
-        self.since = start.tolist()  # when each rank last left a call
-        self.after = [0] * ranks  # the place of that call
-        self.left = line.steps.beyond.copy()  # excess that has not come yet, by step and rank
-        self.cost: Account = defaultdict(float)
-        self.direct, self.waiting, self.moving = (np.zeros(ranks) for _ in range(3))
-        self.order = 0.0
-        self.waits = 0
-
-    def result(self, places: Sequence[Place], whole: bool) -> Origin:
-        self._walk()
-        cost = np.zeros(len(self.waiting))
-        for (rank, _), seconds in self.cost.items():
-            cost[rank] += seconds
-        return Origin(cost, self.direct, self.waiting, self.moving,
-                      self.line.steps.beyond.sum(axis=0), self.order, dict(self.cost), places,
-                      self.waits, whole, self.line)  # fmt: skip
-
-    def _walk(self) -> None:
-        for is_end, which in self.line:
-            if is_end:
-                self._leave(which)
-            else:
-                rank = int(self.line.posts.rank[which])
-                self._compute(rank, float(self.line.posts.time[which]), self.line.step_of[which])
-                self.snapshots[which] = dict(self.accounts[rank])
-
-    def _compute(self, rank: int, until: float, step: int) -> None:
-        """The rank has computed until then."""
-        since = self.since[rank]
-        if until > since:
-            beyond = min(float(self.left[step, rank]), until - since)
-            if beyond > 0:
-                account, key = self.accounts[rank], (rank, self.after[rank])
-                account[key] = account.get(key, 0.0) + beyond
-                self.left[step, rank] -= beyond
-            self.since[rank] = until
-
-    def _leave(self, which: int) -> None:
-        """A call has ended: charges what its rank waited there."""
-        events, posts = self.line.events, self.line.posts
-        rank, cause = int(events.rank[which]), int(events.cause[which])
-        begin, end = float(events.begin[which]), float(events.end[which])
-        self._compute(rank, begin, int(self.line.steps.step[which]))
-        waited = 0.0
-        if cause >= 0 and posts.rank[cause] != rank:
-            waited = max(min(float(posts.time[cause]), end) - begin, 0.0)
-        if waited > 0:
-            other = int(posts.rank[cause])
-            theirs = self.snapshots.get(cause, self.accounts[other])
-            self._charge(waited, self.accounts[rank], theirs)
-            self.accounts[rank] = dict(theirs)
-            self.direct[other] += waited
-            self.waiting[rank] += waited
-            self.waits += 1
-        if events.call[which]:
-            self.accounts[rank] = {}  # that of all ranks is the same now: only differences count
-        self.moving[rank] += max(end - begin - waited, 0.0)
-        self.since[rank] = max(self.since[rank], end)
-        self.after[rank] = int(events.place[which])
-
-    def _charge(self, waited: float, mine: Account, theirs: Account) -> None:
-        """By what the other's account is ahead of the waiting rank's; the rest is order."""
-        ahead = {key: seconds - mine.get(key, 0.0) for key, seconds in theirs.items()}
-        behind = sum(seconds for key, seconds in mine.items() if key not in theirs)
-        order = waited - sum(ahead.values()) + behind
-        charged = {key: seconds for key, seconds in ahead.items() if seconds > 0}
-        whole = sum(charged.values()) + max(order, 0.0)
-        if whole <= 0:
-            self.order += waited
-            return
-        for key, seconds in charged.items():
-            self.cost[key] += waited * seconds / whole
-        self.order += waited * max(order, 0.0) / whole
-
-
-# ---- the run without the excess of some ranks
-
-
-def _saved(line: _Line, without: set[int], begin: Floats, end: Floats) -> float:
-    """How much sooner the last rank would end: each call ends when what it waits for has come."""
-    events, posts = line.events, line.posts
-    earlier = [0.0] * len(begin)  # by how much each rank is ahead of the measured run
-    since = np.where(np.isfinite(begin), begin, events.begin.min(initial=np.inf)).tolist()
-    left = line.steps.beyond.copy()
-    post_earlier: dict[int, float] = {}
-
-    def compute(rank: int, until: float, step: int) -> None:
-        if until > since[rank]:
-            if rank in without:
-                beyond = min(float(left[step, rank]), until - since[rank])
-                left[step, rank] -= beyond
-                earlier[rank] += beyond
-            since[rank] = until
-
-    for is_end, which in line:
-        if not is_end:
-            rank = int(posts.rank[which])
-            compute(rank, float(posts.time[which]), line.step_of[which])
-            post_earlier[which] = earlier[rank]
-            continue
-        rank, cause = int(events.rank[which]), int(events.cause[which])
-        came, left_at = float(events.begin[which]), float(events.end[which])
-        compute(rank, came, int(line.steps.step[which]))
-        ready = came - earlier[rank]
-        if cause >= 0:
-            posted = min(float(posts.time[cause]), left_at)
-            ready = max(ready, posted - post_earlier.get(cause, 0.0))
-            came = max(came, posted)
-        earlier[rank] = came - ready
-        since[rank] = max(since[rank], left_at)
-    last = np.full(len(begin), -np.inf)
-    np.maximum.at(last, events.rank, events.end)
-    last = np.fmax(last, end)
-    return float(last.max() - (last - np.array(earlier)).max())
+def _steps_of(
+    events: _Events, posts: _Posts, steps: _Steps, used: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The step in which each of these posts was made: that of its rank's next event."""
+    found = np.zeros(len(used), np.int64)
+    mine_of, own_of = posts.rank[used], np.argsort(events.rank, kind="stable")
+    bounds = np.searchsorted(events.rank[own_of], np.arange(int(events.rank.max(initial=-1)) + 2))
+    by_rank = np.argsort(mine_of, kind="stable")
+    starts = np.searchsorted(mine_of[by_rank], np.arange(len(bounds)))
+    for rank in range(len(bounds) - 1):
+        own = own_of[bounds[rank] : bounds[rank + 1]]  # by their end, as all events are
+        mine = by_rank[starts[rank] : starts[rank + 1]]
+        if len(own) and len(mine):
+            at = np.searchsorted(events.end[own], posts.time[used[mine]], side="left")
+            found[mine] = steps.step[own[np.minimum(at, len(own) - 1)]]
+    return found

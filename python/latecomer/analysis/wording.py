@@ -73,8 +73,8 @@ DEFINITIONS = (
      "later, but before it leaves; each of these is charged an equal part of that. All charges "
      "together are all waiting."),
     ("origin", "Where messages were traced, a rank's excess is its computation beyond the median "
-     "rank's, between two collectives in which all ranks wait for each other. Waiting is charged to "
-     "the excess by which the rank that is waited for is behind; what no excess explains is the "
+     "rank's, between two collectives in which all ranks wait for each other. Waiting is charged "
+     "to the excess by which the rank that is waited for is behind; what no excess explains is the "
      "order of the work."),
     ("who is late", f"Ranks that cost at least {percent(SHARE)} of all waiting, each {APART:g} "
      "times as much as any other; else a host whose ranks do so together; else nobody."),

@@ -1,0 +1,160 @@
+"""The core's pass over a traced job, against one that is slow and obvious."""
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from latecomer.core.compiled import core
+
+
+def random_job(own):
+    """Columns of a job that no program made: any causes, any order of time."""
+    ranks, steps, places = own.randint(1, 5), own.randint(1, 4), 3
+    posts, calls = own.randint(0, 20), own.randint(0, 30)
+    begin = np.array([own.uniform(0, 10) for _ in range(calls)])
+    end = begin + [own.choice((0.0, own.uniform(0, 3))) for _ in range(calls)]
+    post_time = np.array([own.uniform(0, 10) for _ in range(posts)])
+
+    def numbers(count, least, below):
+        return np.array([own.randrange(least, below) for _ in range(count)], np.int64)
+
+    order = np.array([2 * post for post in range(posts)] + [2 * call + 1 for call in range(calls)])
+    times = np.concatenate([post_time, end])
+    return {
+        "rank": numbers(calls, 0, ranks), "begin": begin, "end": np.array(end, float),
+        "place": numbers(calls, 0, places), "cause": numbers(calls, -1, max(posts, 0)),
+        "meets": numbers(calls, 0, 2), "step": numbers(calls, 0, steps),
+        "post_rank": numbers(posts, 0, ranks), "post_time": post_time,
+        "post_step": numbers(posts, 0, steps),
+        "order": order[np.argsort(times, kind="stable")].astype(np.int64),
+        "beyond": np.array([own.choice((0.0, own.uniform(0, 2))) for _ in range(steps * ranks)]),
+        "start": np.array([own.uniform(0, 1) for _ in range(ranks)]),
+    }  # fmt: skip
+
+
+class Slow:
+    """The same, with a dictionary a rank and no shortcut."""
+
+    def __init__(self, job, without=()):
+        self.job, self.without = job, without
+        ranks = len(job["start"])
+        self.since = job["start"].tolist()
+        self.left = job["beyond"].reshape(-1, ranks).copy() if ranks else None
+        self.accounts = [{} for _ in range(ranks)]
+        self.after, self.ahead = [0] * ranks, [0.0] * ranks
+        self.snapshots, self.post_ahead = {}, {}
+        self.charges = defaultdict(float)
+        self.direct, self.waiting, self.moving = (np.zeros(ranks) for _ in range(3))
+        self.order, self.waits = 0.0, 0
+        for each in job["order"].tolist():
+            (self.end if each % 2 else self.post)(each // 2)
+
+    def compute(self, rank, until, step):
+        if until > self.since[rank]:
+            beyond = min(self.left[step, rank], until - self.since[rank])
+            self.left[step, rank] -= beyond
+            self.since[rank] = until
+            if beyond > 0:
+                account, key = self.accounts[rank], (rank, self.after[rank])
+                self.accounts[rank] = account | {key: account.get(key, 0.0) + beyond}
+            if rank in self.without:
+                self.ahead[rank] += beyond
+
+    def post(self, post):
+        job = self.job
+        rank = job["post_rank"][post]
+        self.compute(rank, job["post_time"][post], job["post_step"][post])
+        self.snapshots[post] = self.accounts[rank]
+        self.post_ahead[post] = self.ahead[rank]
+
+    def end(self, call):
+        job = self.job
+        rank, cause = job["rank"][call], job["cause"][call]
+        begin, end = job["begin"][call], job["end"][call]
+        self.compute(rank, begin, job["step"][call])
+        came, ready, waited = begin, begin - self.ahead[rank], 0.0
+        if cause >= 0:
+            posted, other = min(job["post_time"][cause], end), job["post_rank"][cause]
+            ready = max(ready, posted - self.post_ahead.get(cause, 0.0))
+            came = max(begin, posted)
+            if posted > begin and other != rank:
+                waited = posted - begin
+                theirs = self.snapshots.get(cause, self.accounts[other])
+                self.charge(waited, self.accounts[rank], theirs)
+                self.accounts[rank] = theirs
+                self.direct[other] += waited
+                self.waiting[rank] += waited
+                self.waits += 1
+        if job["meets"][call]:
+            self.accounts[rank] = {}
+        self.moving[rank] += max(end - begin - waited, 0.0)
+        self.ahead[rank] = came - ready
+        self.since[rank] = max(self.since[rank], end)
+        self.after[rank] = job["place"][call]
+
+    def charge(self, waited, mine, theirs):
+        parts = {key: theirs.get(key, 0.0) - mine.get(key, 0.0) for key in mine | theirs}
+        parts[None] = waited - sum(parts.values())
+        whole = sum(max(part, 0.0) for part in parts.values())
+        for key, part in parts.items():
+            share = waited * max(part, 0.0) / whole
+            if key is None:
+                self.order += share
+            elif part > 0:
+                self.charges[key] += share
+
+
+def test_the_pass_is_that_of_the_slow_one():
+    for _ in range(400):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        job = random_job(own)
+        slow, found = Slow(job), core.TracedJob(**job).origins()
+        charges = {(rank, place): seconds for rank, place, seconds in found["charges"]}
+        assert charges.keys() == {(int(a), int(b)) for a, b in slow.charges}
+        for key, seconds in slow.charges.items():
+            assert charges[key] == pytest.approx(seconds, rel=1e-9, abs=1e-12)
+        for name in ("direct", "waiting", "moving", "order", "waits"):
+            np.testing.assert_allclose(found[name], getattr(slow, name), atol=1e-12, err_msg=name)
+        without = [rank for rank in range(len(job["start"])) if own.random() < 0.5]
+        marks = np.array([rank in without for rank in range(len(job["start"]))], np.int64)
+        ahead = core.TracedJob(**job).ahead_without(marks)
+        np.testing.assert_allclose(ahead, Slow(job, without).ahead, atol=1e-12)
+
+
+WRONG = {
+    "rank": (9, "rank of a call: '9' is not usable"),
+    "step": (9, "step of a call"),
+    "cause": (99, "cause of a call"),
+    "post_rank": (-1, "rank of a post"),
+    "post_step": (9, "step of a post"),
+    "order": (999, "place in the order"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_numbers_of_nothing_are_refused(name):
+    value, words = WRONG[name]
+    own = random.Random(1)
+    job = random_job(own)
+    while not len(job[name]) or len(job["start"]) > 4:
+        job = random_job(own)
+    job[name] = job[name].copy()
+    job[name][-1] = value
+    with pytest.raises(ValueError, match=words.split(":")[0]):
+        core.TracedJob(**job).origins()
+
+
+def test_columns_of_other_lengths_are_refused():
+    own = random.Random(2)
+    job = random_job(own)
+    for name, words in (("begin", "calls"), ("post_time", "posts"), ("beyond", "seconds beyond")):
+        longer = job | {name: np.append(job[name], 1.0)}
+        if name == "beyond" and len(job["start"]) == 1:
+            continue
+        with pytest.raises(ValueError, match=words):
+            core.TracedJob(**longer).origins()
+    with pytest.raises(ValueError, match="marks"):
+        core.TracedJob(**job).ahead_without(np.zeros(99, np.int64))
