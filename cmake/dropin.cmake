@@ -1,10 +1,12 @@
 # The drop-in libraries for LD_PRELOAD: liblatecomer_preload_<family>.so for each MPI family, and
-# liblatecomer_preload.so, which loads the right one of them. They need nothing but libc, libm and,
+# liblatecomer_preload.so, which loads the right one of them, as liblatecomer_preload_messages.so
+# does, which traces messages, too. They need nothing but libc, libm and,
 # those of the families, libgcc_s and their MPI library.
 set(LATECOMER_DROPIN ${PROJECT_BINARY_DIR}/dropin)
 set(dropin_table ${PROJECT_SOURCE_DIR}/src/dropin/functions.txt)
 set(dropin_made ${LATECOMER_DROPIN}/wrappers.cpp ${LATECOMER_DROPIN}/exports.map
-  ${LATECOMER_DROPIN}/stubs.inc ${LATECOMER_DROPIN}/stubs.map)
+  ${LATECOMER_DROPIN}/stubs.inc ${LATECOMER_DROPIN}/stubs.map
+  ${LATECOMER_DROPIN}/stubs_messages.inc ${LATECOMER_DROPIN}/stubs_messages.map)
 add_custom_command(OUTPUT ${dropin_made}
   DEPENDS ${dropin_table} ${PROJECT_SOURCE_DIR}/cmake/dropin_functions.cmake
   COMMAND ${CMAKE_COMMAND} -DTABLE=${dropin_table} -DFOLDER=${LATECOMER_DROPIN}
@@ -21,18 +23,24 @@ function(latecomer_hide_all_but target map)
     -Wl,--gc-sections)
 endfunction()
 
-add_library(latecomer_preload SHARED ${PROJECT_SOURCE_DIR}/src/dropin/loader/loader.c
-  ${PROJECT_SOURCE_DIR}/src/dropin/loader/mpi_library.c
-  ${LATECOMER_DROPIN}/stubs.inc)
-add_dependencies(latecomer_preload latecomer_dropin_made)
-target_include_directories(latecomer_preload PRIVATE ${LATECOMER_DROPIN})
-target_compile_options(latecomer_preload PRIVATE -std=gnu11 -O2 -fexceptions -fvisibility=hidden -Wall -Wextra)
-target_link_libraries(latecomer_preload PRIVATE ${CMAKE_DL_LIBS})
-target_link_options(latecomer_preload PRIVATE -Wl,--version-script=${LATECOMER_DROPIN}/stubs.map)
-set_target_properties(latecomer_preload PROPERTIES LINKER_LANGUAGE C
-  LINK_DEPENDS ${LATECOMER_DROPIN}/stubs.map)
+# The loader, by its name; `stubs`: which functions it has. `DEFINITIONS` say so, too.
+function(latecomer_add_loader target stubs)
+  add_library(${target} SHARED ${PROJECT_SOURCE_DIR}/src/dropin/loader/loader.c
+    ${PROJECT_SOURCE_DIR}/src/dropin/loader/mpi_library.c
+    ${LATECOMER_DROPIN}/${stubs}.inc)
+  add_dependencies(${target} latecomer_dropin_made)
+  target_include_directories(${target} PRIVATE ${LATECOMER_DROPIN})
+  target_compile_definitions(${target} PRIVATE ${ARGN})
+  target_compile_options(${target} PRIVATE -std=gnu11 -O2 -fexceptions -fvisibility=hidden -Wall -Wextra)
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
+  target_link_options(${target} PRIVATE -Wl,--version-script=${LATECOMER_DROPIN}/${stubs}.map)
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C
+    LINK_DEPENDS ${LATECOMER_DROPIN}/${stubs}.map)
+endfunction()
+latecomer_add_loader(latecomer_preload stubs)
+latecomer_add_loader(latecomer_preload_messages stubs_messages LATECOMER_MESSAGES)
 
-add_custom_target(dropin DEPENDS latecomer_preload)  # all of them
+add_custom_target(dropin DEPENDS latecomer_preload latecomer_preload_messages)  # all of them
 
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/wrapped.cpp

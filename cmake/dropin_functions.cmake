@@ -3,6 +3,7 @@
 # - wrappers.cpp, exports.map: of the library of an MPI family
 # - stubs.inc, stubs.map: of the loader, which knows no MPI: name, number of words, form; of short
 #   calls also the words that hold the count and the datatype
+# - stubs_messages.inc, stubs_messages.map: the same with the functions for messages
 #
 # Each form passes its arguments on as C's: counts as numbers, Fortran's handles as C's.
 
@@ -73,12 +74,23 @@ macro(latecomer_parameter kind name)
     set(as_c "MPI_Info ${name}")
   elseif(kind STREQUAL "request")
     set(as_c "MPI_Request* ${name}")
+  elseif(kind STREQUAL "requests")
+    set(as_c "MPI_Request ${name}[]")
+  elseif(kind STREQUAL "message")
+    set(as_c "MPI_Message* ${name}")
+  elseif(kind STREQUAL "status")
+    set(as_c "MPI_Status* ${name}")
+  elseif(kind STREQUAL "statuses")
+    set(as_c "MPI_Status ${name}[]")
+  elseif(kind STREQUAL "results")
+    set(as_c "int ${name}[]")
   elseif(kind STREQUAL "result")
     set(as_c "int* ${name}")
     set(from_fortran "${name}")
   else()
     message(FATAL_ERROR "${TABLE}: kind '${kind}' is not usable; right would be one of in, out, "
-      "count, counts, displs, aints, int, type, types, op, comm, newcomm, argc, argv, group, info, ints, request, result")
+      "count, counts, displs, aints, int, type, types, op, comm, newcomm, argc, argv, group, info, "
+      "ints, request, requests, message, status, statuses, result, results")
   endif()
   if(NOT kind MATCHES "^(count|counts|displs)$")
     set(as_large "${as_c}")
@@ -89,6 +101,9 @@ set(wrappers "")
 set(exports "")
 set(stubs "")
 set(profiling "")
+foreach(list exports stubs profiling)
+  set(${list}_of_messages "")
+endforeach()
 file(STRINGS ${TABLE} lines REGEX "^[A-Z]")
 foreach(line ${lines})
   if(NOT line MATCHES "^([A-Za-z_]+) *\\|([^|]*)\\| *([a-z0-9 ]+)$")
@@ -115,7 +130,7 @@ foreach(line ${lines})
     list(GET parameter 1 word)
     latecomer_parameter(${kind} ${word})
     list(LENGTH c_list place)
-    string(SUBSTRING "abcdefghijk" ${place} 1 ${kind}_letter)  # as the loader calls its words
+    string(SUBSTRING "abcdefghijklm" ${place} 1 ${kind}_letter)  # as the loader calls its words
     list(APPEND c_list "${as_c}")
     list(APPEND large_list "${as_large}")
     if(as_fortran)
@@ -137,13 +152,21 @@ foreach(line ${lines})
   endforeach()
   # Persistent collectives came with MPI 4, as large counts did.
   set(passes "")
-  foreach(kind watched nonblocking persistent neighbour makes)
+  foreach(kind watched nonblocking persistent neighbour makes message)
     if(kind IN_LIST forms)
       set(passes ${kind})
       list(REMOVE_ITEM forms ${kind})
     endif()
   endforeach()
   foreach(form ${forms})
+    # The MPI library's own functions of Fortran call those of C, which are ours.
+    if(passes STREQUAL "message" AND form STREQUAL "fortran")
+      foreach(mangled mpi_${lower}_ mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
+        string(APPEND exports_of_messages "    ${mangled};\n")
+        string(APPEND stubs_of_messages "FORTRAN(${mangled}, ${fortran_words})\n")
+      endforeach()
+      continue()
+    endif()
     if(passes AND NOT form MATCHES "^(c|large)$")
       message(FATAL_ERROR "${TABLE}: form '${form}' of MPI_${name} is not usable; right would be c "
         "or large for a function that is passed on")
@@ -156,9 +179,23 @@ foreach(line ${lines})
         set(pass "  return wrapped::made(comm, newcomm, ${watched});\n")
       elseif(passes STREQUAL "watched")
         set(pass "  return ${watched};\n")
-      else()
+      elseif(passes STREQUAL "message")
+        string(CONCAT pass "  if (!messages::are_traced()) return native(${passed_values});\n"
+          "  return messages::${lower}(native, ${c_values});\n")
+      elseif(passes STREQUAL "neighbour")
         string(CONCAT pass "  latecomer::count_passed(latecomer::Passed::${passes});\n"
           "  return native(${passed_values});\n")
+      else()
+        set(recorded "\"${lower}\"")
+        if(name MATCHES "^I?[Nn]eighbor_")
+          set(recorded nullptr)
+        endif()
+        string(CONCAT pass "  latecomer::count_passed(latecomer::Passed::${passes});\n"
+          "  if (!messages::are_traced()) return native(${passed_values});\n"
+          "  return messages::begin_together(\n"
+          "      ${recorded}, latecomer::trace::${passes}, comm, request,\n"
+          "      latecomer::call_site(__builtin_return_address(0)),\n"
+          "      [&] { return native(${passed_values}); });\n")
       endif()
       set(list "${c_list}")
       set(stub STUB)
@@ -174,9 +211,13 @@ foreach(line ${lines})
       string(APPEND wrappers "#if ${needs}\nLATECOMER_WRAPPER int ${symbol}(${list}) {\n"
         "  static const auto native = latecomer::next(\"${symbol}\", P${symbol});\n"
         "${pass}}\n#endif\n")
-      string(APPEND exports "    ${symbol};\n")
-      string(APPEND stubs "${stub}(${symbol}, ${words})\n")
-      string(APPEND profiling "    P${symbol};\n")
+      set(of "")
+      if(passes STREQUAL "message")
+        set(of _of_messages)
+      endif()
+      string(APPEND exports${of} "    ${symbol};\n")
+      string(APPEND stubs${of} "${stub}(${symbol}, ${words})\n")
+      string(APPEND profiling${of} "    P${symbol};\n")
     elseif(form STREQUAL "c")
       string(APPEND wrappers "LATECOMER_WRAPPER int MPI_${name}(${c_list}) {\n"
         "  return wrapped::${lower}(${c_values});\n}\n")
@@ -217,7 +258,7 @@ foreach(line ${lines})
         "  if (ierror != nullptr) *ierror = code;\n}\n#endif\n")
     else()
       message(FATAL_ERROR
-        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, f08, makes, watched, nonblocking, persistent, neighbour")
+        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, f08, makes, watched, nonblocking, persistent, neighbour, message")
     endif()
   endforeach()
   string(APPEND wrappers "\n")
@@ -227,6 +268,7 @@ set(made "Made by cmake/dropin_functions.cmake from src/dropin/functions.txt.")
 file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 // @made@
 #include "dropin/fortran.hpp"
+#include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/passed.hpp"
 #include "dropin/wrapped.hpp"
@@ -234,6 +276,7 @@ file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 #define LATECOMER_WRAPPER __attribute__((visibility("default")))
 
 namespace fortran = latecomer::fortran;
+namespace messages = latecomer::messages;
 namespace wrapped = latecomer::wrapped;
 
 extern "C" {
@@ -244,7 +287,7 @@ file(CONFIGURE OUTPUT ${FOLDER}/exports.map @ONLY CONTENT [[
 /* @made@ */
 {
   global:
-@exports@    latecomer_dropin_follow;
+@exports@@exports_of_messages@    latecomer_dropin_follow;
     latecomer_count_stats;
     latecomer_get_*;
     latecomer_last_error;
@@ -259,5 +302,15 @@ file(CONFIGURE OUTPUT ${FOLDER}/stubs.map @ONLY CONTENT [[
 {
   global:
 @exports@@profiling@  local: *;
+};
+]])
+file(CONFIGURE OUTPUT ${FOLDER}/stubs_messages.inc @ONLY CONTENT [[
+/* @made@ */
+@stubs@@stubs_of_messages@]])
+file(CONFIGURE OUTPUT ${FOLDER}/stubs_messages.map @ONLY CONTENT [[
+/* @made@ */
+{
+  global:
+@exports@@exports_of_messages@@profiling@@profiling_of_messages@  local: *;
 };
 ]])

@@ -15,6 +15,7 @@
 #include "base/parse.hpp"
 #include "dropin/common_time.hpp"
 #include "dropin/handshake.hpp"
+#include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/summary.hpp"
 #include "latecomer/latecomer.h"
@@ -65,6 +66,9 @@ constexpr const char* kShared[] = {
 
 constexpr std::string_view kRules = "LATECOMER_RULES";
 constexpr std::string_view kMinBytes = "LATECOMER_MIN_BYTES";
+constexpr std::string_view kTrace = "LATECOMER_TRACE";
+constexpr std::string_view kTraceOrLibrary =
+    "LATECOMER_TRACE (or only some ranks preload liblatecomer_preload_messages.so)";
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WISDOM"};
@@ -102,6 +106,12 @@ int min_bytes() {
   return bytes;
 }
 
+/// Ranks that trace messages number non-blocking collectives, too.
+std::uint64_t hash_of_trace() {
+  const std::string folder = environment(kTrace.data()).value_or("");
+  return fnv1a(folder + (!folder.empty() && loader_has_messages() ? "|messages" : ""));
+}
+
 std::vector<SharedSetting> shared_settings(Mode mode) {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
                                     {"LATECOMER", static_cast<std::uint64_t>(mode)}};
@@ -109,8 +119,9 @@ std::vector<SharedSetting> shared_settings(Mode mode) {
     // Rules count by their text, wherever it is, and a size by its value, however it is written.
     const std::uint64_t hash = name == kRules      ? hash_of_default_rules()
                                : name == kMinBytes ? fnv1a(std::to_string(min_bytes()))
+                               : name == kTrace    ? hash_of_trace()
                                                    : fnv1a(environment(name.data()).value_or(""));
-    all.push_back({std::string(name), hash});
+    all.push_back({std::string(name == kTrace ? kTraceOrLibrary : name), hash});
   }
   return all;
 }
@@ -296,6 +307,7 @@ void end_activity() {
   if (!is_active()) return;
   const OwnArithmetic arithmetic;
   keep_short_calls();
+  messages::end();
   hot.active = false;
   if (!ledger_is_kept()) return;
   const Seconds elapsed = monotonic_clock() - began;
@@ -356,6 +368,7 @@ void begin_activity() {
   hot.counts = trace::is_on() || reported;  // either begins here
   began = monotonic_clock();
   hot.active = true;
+  messages::begin();
   pass_short_calls();
 }
 

@@ -19,6 +19,7 @@ AnyFunction (*loader)(const char*) = nullptr;
 const void* (*loaders_call_site)() = nullptr;
 /// The loader's; null if there is none.
 latecomer_short_calls* short_calls = nullptr;
+bool has_messages = true;
 
 template <class Handle>
 std::uintptr_t word_of(Handle handle) {
@@ -47,6 +48,8 @@ AnyFunction find_next(const char* name, AnyFunction own) {
 const void* call_site(const void* caller) {
   return loaders_call_site != nullptr ? loaders_call_site() : caller;
 }
+
+bool loader_has_messages() { return has_messages; }
 
 void follow_next() {
   NativeCalls& calls = native_calls;
@@ -83,8 +86,9 @@ void keep_short_calls() {
 /// Called by the loader, before anything else.
 extern "C" __attribute__((visibility("default"))) void latecomer_dropin_follow(
     latecomer::AnyFunction (*find)(const char*), const void* (*call_site)(),
-    latecomer_short_calls* short_calls) {
+    latecomer_short_calls* short_calls, int has_messages) {
   latecomer::loader = find;
   latecomer::loaders_call_site = call_site;
   latecomer::short_calls = short_calls;
+  latecomer::has_messages = has_messages != 0;
 }

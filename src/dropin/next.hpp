@@ -17,6 +17,10 @@ template <class Function>
 /// Where the program called from; `caller`: the wrapper's return address, which is the loader's.
 [[nodiscard]] const void* call_site(const void* caller);
 
+/// True if the program's messages come to this library: through the loader that has them, or since
+/// there is no loader.
+[[nodiscard]] bool loader_has_messages();
+
 /// Makes calls of the library's own collectives go to the functions behind ours.
 void follow_next();
 

@@ -109,9 +109,14 @@ int attach(MPI_Comm comm, CommState& state) {
   return UserCode::run([&] { return PMPI_Comm_set_attr(comm, state_keyval(), &state); });
 }
 
+/// Threads that only pass messages may be the first on a communicator at the same time.
+std::mutex making;
+
 CommState& make_state(MPI_Comm comm) {
   const OwnArithmetic arithmetic;  // also for numbers that are read
   (void)end_with_mpi(forget_last);
+  const std::lock_guard hold(making);
+  if (CommState* const other = find_state(comm)) return *other;
   auto fresh = std::make_unique<CommState>(comm);
   if (attach(comm, *fresh) != MPI_SUCCESS) {
     throw std::runtime_error("communicator: MPI_Comm_set_attr failed, which latecomer needs");

@@ -31,7 +31,8 @@ HEADER = np.dtype([
     ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
     ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
     ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
-    ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("reserved", "V64"),
+    ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("messages", "<u8"),
+    ("messages_lost", "<u8"), ("reserved", "V48"),
 ])  # fmt: skip
 TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
                  ("piece", "V56")])  # fmt: skip
@@ -43,7 +44,8 @@ COMMUNICATOR = np.dtype([
 MEMBERS = np.dtype([("kind", "u1"), ("count", "u1"), ("_", "V2"), ("communicator", "<u4"),
                     ("first", "<u4"), ("__", "V4"), ("ranks", "<i4", 12)])  # fmt: skip
 CALL = np.dtype([
-    ("kind", "u1"), ("served", "u1"), ("_", "V2"), ("communicator", "<u4"), ("sequence", "<u8"),
+    ("kind", "u1"), ("served", "u1"), ("overlaps", "u1"), ("_", "V1"), ("communicator", "<u4"),
+    ("sequence", "<u8"),
     ("bytes", "<i8"), ("arrival", "<i8"), ("exit", "<i8"), ("collective", "<u4"),
     ("site", "<u4"), ("algorithm", "<u4"), ("op", "<u4"), ("root", "<i4"),
     ("element_bytes", "<i4"),
@@ -51,7 +53,14 @@ CALL = np.dtype([
 CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin", "<i8"),
                   ("offset", "<f8"), ("error", "<f8"), ("drift", "<f8"), ("drift_error", "<f8"),
                   ("__", "V16")])  # fmt: skip
-UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK = range(6)
+MESSAGE = np.dtype([
+    ("kind", "u1"), ("what", "u1"), ("flags", "u1"), ("_", "V1"), ("communicator", "<u4"),
+    ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"), ("posted", "<i8"), ("begin", "<i8"),
+    ("end", "<i8"), ("order", "<u4"), ("site", "<u4"), ("__", "V8"),
+])  # fmt: skip
+UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE = range(7)
+WHAT = ("send", "synchronous send", "buffered send", "ready send", "receive", "probe")
+NONBLOCKING, PERSISTENT, ANY_SOURCE, ANY_TAG, MATCHED_PROBE = 1, 2, 4, 8, 16  # bits of flags
 
 _NAME = re.compile(r"rank-(\d{1,7})\.trace")
 _BYTE_ORDER = 0x01020304
@@ -78,8 +87,12 @@ class File:
     header: Any
     texts: Mapping[int, str]
     comms: Mapping[int, Comm]
-    calls: NDArray[Any]
+    calls: NDArray[Any]  # that follow each other on their communicator
+    overlapping: NDArray[Any]  # calls that another one completed
     clocks: NDArray[Any]
+    messages: NDArray[Any]
+    messages_traced: bool  # else it is not known which there were
+    messages_lost: int  # that could not be recorded
 
 
 def fits(name: str) -> re.Match[str] | None:
@@ -110,16 +123,20 @@ def _read(path: Path, size: int, left: LeftOut) -> File:
     raw = np.fromfile(path, np.uint8, min(used, have) * _RECORD, offset=HEADER.itemsize)
     records = raw.reshape(-1, _RECORD)
     kinds = records[:, 0]
-    strange = np.flatnonzero(kinds > A_CLOCK)
+    strange = np.flatnonzero(kinds > A_MESSAGE)
     if len(strange):
         place = int(strange[0])
-        left.add(f"records of a kind that is not 0 to {A_CLOCK}", _where(path, place),
+        left.add(f"records of a kind that is not 0 to {A_MESSAGE}", _where(path, place),
                  f"kind of record: {kinds[place]}", len(strange))  # fmt: skip
     texts = _texts(path, records, np.flatnonzero(kinds == A_TEXT), left)
     comms = dict(_comms(path, records, kinds, texts, header, left))
+    about = _About(path, header, texts, comms, left)
     places = np.flatnonzero(kinds == A_CALL)
     calls = records[places].view(CALL).reshape(-1)
-    calls = calls[_good_calls(path, header, calls, places, texts, comms, left)]
+    calls = calls[_good_calls(about, calls, places)]
+    places = np.flatnonzero(kinds == A_MESSAGE)
+    messages = records[places].view(MESSAGE).reshape(-1)
+    messages = messages[_good_messages(about, messages, places)]
     clocks = records[kinds == A_CLOCK].view(CLOCK).reshape(-1)
     known = np.isin(clocks["communicator"], list(comms))
     numbers = np.stack([clocks[name] for name in ("offset", "error", "drift", "drift_error")])
@@ -129,7 +146,9 @@ def _read(path: Path, size: int, left: LeftOut) -> File:
         place = int(np.flatnonzero(kinds == A_CLOCK)[np.flatnonzero(~usable)[0]])
         left.add("comparisons of clocks that are wrong", _where(path, place),
                  count=int((~usable).sum()))  # fmt: skip
-    return File(path, header, texts, comms, calls, clocks[usable])
+    overlaps = calls["overlaps"] != 0
+    return File(path, header, texts, comms, calls[~overlaps], calls[overlaps], clocks[usable],
+                messages, bool(header["messages"]), int(header["messages_lost"]))  # fmt: skip
 
 
 # ---- what is wrong
@@ -253,55 +272,114 @@ def _wrong_of(
     return next(((name, right) for good, name, right in checks if not good), None)
 
 
+@dataclass(frozen=True)
+class _About:
+    """What the records of a file rest on."""
+
+    path: Path
+    header: Any
+    texts: Mapping[int, str]
+    comms: Mapping[int, Comm]
+    left: LeftOut
+
+    def sizes(self, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """The sizes of communicators; 0: there is no such one."""
+        known, which = np.unique(numbers, return_inverse=True)
+        sizes = [len(self.comms[each].members) if each in self.comms else 0
+                 for each in known.tolist()]  # fmt: skip
+        return np.array(sizes, np.int64)[which] if len(numbers) else np.zeros(0, np.int64)
+
+
+class _Checked:
+    """Records of one kind, and which of them are right so far."""
+
+    def __init__(
+        self, about: _About, records: NDArray[Any], places: NDArray[np.int64], noun: str
+    ) -> None:
+        self.about, self.records, self.places, self.noun = about, records, places, noun
+        self.alive = np.ones(len(records), bool)
+
+    def check(self, good: NDArray[np.bool_], name: str, right: str, *, words: bool = False) -> None:
+        """Leave out those that are not good. `words`: they stay, without the word."""
+        bad = np.flatnonzero(self.alive & ~good)
+        if not len(bad):
+            return
+        at, noun = int(bad[0]), self.noun
+        what = f"words of {noun}s" if words else f"{noun}s"
+        where = _where(self.about.path, int(self.places[at]), self.records.dtype.fields[name][1])
+        self.about.left.add(f"{what} whose {name} is not {right}", where,
+                            f"{name} of a {noun}: {self.records[name][at]}", len(bad))  # fmt: skip
+        if not words:
+            self.alive[bad] = False
+
+    def check_times(self, *names: str) -> None:
+        for name in names:
+            self.check(np.abs(self.records[name].astype(np.float64)) < _MOST_TIME, name,
+                       "a time in nanoseconds")  # fmt: skip
+
+    def check_span(self, first: str, last: str, right: str) -> None:
+        """Those before the file's begin or after its end are wrong, unless most are."""
+        header, records = self.about.header, self.records
+        if header["end"] and header["end"] < header["begin"]:
+            return
+        late = (records[last] > header["end"]) & (header["end"] != 0)
+        within = (records[first] >= header["begin"]) & ~late
+        if 2 * (self.alive & within).sum() > self.alive.sum():  # else the header is at fault
+            self.check(within, first, right)
+
+
+def _first_of_each(keys: NDArray[Any]) -> NDArray[np.bool_]:
+    first = np.zeros(len(keys), bool)
+    first[np.unique(keys, axis=0, return_index=True)[1]] = True
+    return first
+
+
 def _good_calls(
-    path: Path,
-    header: Any,
-    calls: NDArray[Any],
-    places: NDArray[np.int64],
-    texts: Mapping[int, str],
-    comms: Mapping[int, Comm],
-    left: LeftOut,
+    about: _About, calls: NDArray[Any], places: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """Which calls are right. Those whose place, algorithm or operator alone has no text stay."""
-    numbers, which = np.unique(calls["communicator"], return_inverse=True)
-    of_comms = [len(comms[number].members) if number in comms else 0 for number in numbers.tolist()]
-    sizes = np.array(of_comms, np.int64)[which] if len(calls) else np.zeros(0, np.int64)
-    alive = np.ones(len(calls), bool)
-
-    def check(good: NDArray[np.bool_], name: str, right: str, what: str = "calls") -> None:
-        bad = np.flatnonzero(alive & ~good)
-        if len(bad):
-            at = int(bad[0])
-            left.add(f"{what} whose {name} is not {right}",
-                     _where(path, int(places[at]), CALL.fields[name][1]),
-                     f"{name} of a call: {calls[name][at]}", len(bad))  # fmt: skip
-            if what == "calls":
-                alive[bad] = False
-
-    known = np.array(sorted(texts), np.int64)
+    checked, sizes = _Checked(about, calls, places, "call"), about.sizes(calls["communicator"])
+    check, known = checked.check, np.array(sorted(about.texts), np.int64)
     check(sizes > 0, "communicator", "one that the file describes")
     check(np.isin(calls["collective"], known), "collective", "the number of a text")
     for name in ("site", "algorithm", "op"):
-        check(np.isin(calls[name], known), name, "the number of a text", "words of calls")
+        check(np.isin(calls[name], known), name, "the number of a text", words=True)
     check(calls["served"] < len(SERVED), "served", f"below {len(SERVED)}")
+    check(calls["overlaps"] <= 1, "overlaps", "0 or 1")
     check(calls["exit"] >= calls["arrival"], "exit", "at or after the arrival")
-    for name in ("arrival", "exit"):
-        check((calls[name] < _MOST_TIME) & (calls[name] > -_MOST_TIME), name,
-              "a time in nanoseconds")  # fmt: skip
+    checked.check_times("arrival", "exit")
     check(calls["bytes"] >= -1, "bytes", "-1 or more")
     check((calls["root"] >= -1) & (calls["root"] < np.maximum(sizes, 1)), "root",
           "-1, or a rank of the communicator")  # fmt: skip
     keys = np.stack([calls["communicator"].astype(np.uint64), calls["sequence"]], axis=1)
-    first = np.zeros(len(calls), bool)
-    first[np.unique(keys, axis=0, return_index=True)[1]] = True
-    check(first, "sequence", "a number that comes once")
-    if not header["end"] or header["end"] >= header["begin"]:
-        late = (calls["exit"] > header["end"]) & (header["end"] != 0)
-        within = (calls["arrival"] >= header["begin"]) & ~late
-        if 2 * (alive & within).sum() > alive.sum():  # else the header is at fault
-            check(within, "arrival", "in the time that the file tells, with its exit")
-    check(_in_turn(calls, alive), "arrival", "after the exit of the call before")
-    return alive
+    check(_first_of_each(keys), "sequence", "a number that comes once")
+    checked.check_span("arrival", "exit", "in the time that the file tells, with its exit")
+    check(_in_turn(calls, checked.alive & (calls["overlaps"] == 0)), "arrival",
+          "after the exit of the call before")  # fmt: skip
+    return checked.alive
+
+
+def _good_messages(
+    about: _About, messages: NDArray[Any], places: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Which messages are right. Those whose place alone has no text stay."""
+    checked = _Checked(about, messages, places, "message")
+    sizes, check = about.sizes(messages["communicator"]), checked.check
+    check(sizes > 0, "communicator", "one that the file describes")
+    known = np.array(sorted(about.texts), np.int64)
+    check(np.isin(messages["site"], known), "site", "the number of a text", words=True)
+    check(messages["what"] < len(WHAT), "what", f"below {len(WHAT)}")
+    check(messages["flags"] < 2 * MATCHED_PROBE, "flags", f"below {2 * MATCHED_PROBE}")
+    check((messages["peer"] >= 0) & (messages["peer"] < np.maximum(sizes, 1)), "peer",
+          "a rank of the communicator")  # fmt: skip
+    check(messages["tag"] >= 0, "tag", "0 or more")
+    check(messages["bytes"] >= 0, "bytes", "0 or more")
+    checked.check_times("posted", "begin", "end")
+    check(messages["begin"] >= messages["posted"], "begin", "at or after the posting")
+    check(messages["end"] >= messages["begin"], "end", "at or after the begin")
+    check(_first_of_each(messages["order"]), "order", "a number that comes once")
+    checked.check_span("posted", "end", "in the time that the file tells, with its end")
+    return checked.alive
 
 
 def _in_turn(calls: NDArray[Any], alive: NDArray[np.bool_]) -> NDArray[np.bool_]:

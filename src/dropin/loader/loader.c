@@ -12,6 +12,9 @@
  * Short calls, which the drop-in library would leave to the MPI library anyway, go there at once
  * (short_calls.h).
  *
+ * There are two of it. The one for traces of messages has the functions for messages, too; so these
+ * are untouched where messages are not traced.
+ *
  * Where there is no drop-in library for the MPI library, and with LATECOMER=off, functions go on to
  * the one that the caller would have reached without this library. */
 #define _GNU_SOURCE
@@ -29,6 +32,15 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
+/* Which functions it has. */
+#ifdef LATECOMER_MESSAGES
+#define STUBS "stubs_messages.inc"
+enum { has_messages = 1 };
+#else
+#define STUBS "stubs.inc"
+enum { has_messages = 0 };
+#endif
+
 typedef void (*function)(void);
 
 /* ---- Functions ---- */
@@ -39,13 +51,13 @@ enum {
 #define LARGE STUB
 #define FORTRAN STUB
 #define SHORT(name, words, count, type, member) STUB(name, words)
-#include "stubs.inc"
+#include STUBS
   places
 };
 static const char* const names[places] = {
 #undef STUB
 #define STUB(name, words) "P" #name,
-#include "stubs.inc"
+#include STUBS
 #undef STUB
 #undef LARGE
 #undef FORTRAN
@@ -57,7 +69,7 @@ static const char is_of_fortran[places] = {
 #define FORTRAN(name, words) 1,
 #define LARGE STUB
 #define SHORT(name, words, count, type, member) 0,
-#include "stubs.inc"
+#include STUBS
 #undef STUB
 #undef LARGE
 #undef FORTRAN
@@ -212,9 +224,9 @@ static void fill_tables(const void* caller) {
     }
     if (family != NULL) {
       typedef void (*follower)(function (*)(const char*), const void* (*)(void),
-                               struct latecomer_short_calls*);
+                               struct latecomer_short_calls*, int);
       const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
-      if (follow != NULL) follow(pass_on, call_site, &short_calls);
+      if (follow != NULL) follow(pass_on, call_site, &short_calls, has_messages);
       dl_iterate_phdr(note_inner, (void*)follow);
       dl_iterate_phdr(note_inner, (void*)&pass_on); /* ours and tools may end in a jump */
       inner[inner_count++] = (struct range){mpi.begin, mpi.end};
@@ -243,6 +255,14 @@ static function find(int place, enum spelling spelling, const void* caller) {
     abort();
   }
   return found;
+}
+
+/* Where the program called: a Fortran function of the MPI library's, which this library passes on,
+ * calls one of C. */
+static inline const void* programs_caller(const void* caller, const struct under_way* outer,
+                                          const char* frame) {
+  if (!has_messages || !is_of_fortran[outer->place] || frame >= outer->frame) return caller;
+  return outer->caller;
 }
 
 /* True if a call by PMPI_ goes on to the MPI library. A tool may call from other code than its
@@ -278,6 +298,10 @@ static int lacks(const char* symbol) {
 #define TYPES10 long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
 #define TYPES11 \
   long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
+#define TYPES12 \
+  long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l
+#define TYPES13 \
+  long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, long m
 #define MORE0
 #define MORE1 , long a
 #define MORE2 , long a, long b
@@ -291,6 +315,10 @@ static int lacks(const char* symbol) {
 #define MORE10 , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j
 #define MORE11 \
   , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
+#define MORE12 \
+  , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l
+#define MORE13 \
+  , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, long m
 #define WORDS0
 #define WORDS1 a
 #define WORDS2 a, b
@@ -303,6 +331,10 @@ static int lacks(const char* symbol) {
 #define WORDS9 a, b, c, d, e, f, g, h, i
 #define WORDS10 a, b, c, d, e, f, g, h, i, j
 #define WORDS11 a, b, c, d, e, f, g, h, i, j, k
+#define WORDS12 \
+  a, b, c, d, e, f, g, h, i, j, k, l
+#define WORDS13 \
+  a, b, c, d, e, f, g, h, i, j, k, l, m
 #define AND0
 #define AND1 , a
 #define AND2 , a, b
@@ -315,6 +347,10 @@ static int lacks(const char* symbol) {
 #define AND9 , a, b, c, d, e, f, g, h, i
 #define AND10 , a, b, c, d, e, f, g, h, i, j
 #define AND11 , a, b, c, d, e, f, g, h, i, j, k
+#define AND12 \
+  , a, b, c, d, e, f, g, h, i, j, k, l
+#define AND13 \
+  , a, b, c, d, e, f, g, h, i, j, k, l, m
 
 static inline int is_short(long count, long type) {
   for (int i = 0; i < latecomer_common_types; ++i) {
@@ -338,6 +374,7 @@ static inline int is_short(long count, long type) {
                                                const void* caller MORE##words) {            \
     const function target = __atomic_load_n(&to[spelling][place_##name], __ATOMIC_ACQUIRE); \
     const struct under_way outer = under_way;                                               \
+    caller = programs_caller(caller, &outer, frame);                                        \
     under_way = (struct under_way){caller, spelling, place_##name, frame};                  \
     const long result = __builtin_expect(target == NULL, 0)                                 \
                             ? first_##spelling##_##name(caller AND##words)                  \
@@ -383,7 +420,7 @@ static inline int is_short(long count, long type) {
   PROFILING(name, profiling_##name, words, )  \
   IF_THERE(name, plain_##name, words)         \
   IF_THERE(P##name, profiling_##name, words)
-#include "stubs.inc"
+#include STUBS
 #undef STUB
 #undef LARGE
 #undef FORTRAN
@@ -400,11 +437,11 @@ static inline int is_short(long count, long type) {
 #define LARGE STUB
 #define FORTRAN STUB
 #define SHORT(name, words, count, type, member) STUB(name, words)
-#include "stubs.inc"
+#include STUBS
 #undef STUB
 #define STUB(name, words) (function) pass_on_##name,
 static const function passes[places] = {
-#include "stubs.inc"
+#include STUBS
 };
 
 static function pass_on(const char* name) {

@@ -31,7 +31,14 @@ class File {
     std::memcpy(at_ + sizeof(Header) + header().used * sizeof(Record), &record, sizeof record);
     ++header().used;
   }
+  /// The same for a message. Those leave a quarter of the file to calls.
+  [[nodiscard]] bool has_room_for_message() {
+    return sizeof(Header) + header().used * sizeof(Message) < limit_ / 4 * 3 && has_room(1);
+  }
   void drop() { ++header().dropped; }
+  void look_at_messages() { header().messages = 1; }
+  void lose_messages(std::uint64_t count) { header().messages_lost += count; }
+  [[nodiscard]] std::uint64_t messages_lost() { return header().messages_lost; }
   [[nodiscard]] std::uint64_t dropped() { return header().dropped; }
   /// Why the file did not grow: the error's code; 0: it has reached its limit.
   [[nodiscard]] int obstacle() const { return obstacle_; }

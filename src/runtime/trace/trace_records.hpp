@@ -32,11 +32,13 @@ struct Header {
   std::uint64_t limit = 0;    // bytes of the file at most
   std::array<char, 64> host{};
   std::array<char, 32> library{};  // version
-  std::array<char, 64> reserved{};
+  std::uint64_t messages = 0;       // 1: messages were looked at; 0: the file has none
+  std::uint64_t messages_lost = 0;  // that were looked at, and could not be recorded
+  std::array<char, 48> reserved{};
 };
 static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
 
-enum class Kind : std::uint8_t { unused, text, communicator, members, call, clock };
+enum class Kind : std::uint8_t { unused, text, communicator, members, call, clock, message };
 
 /// A piece of a text; those of one text follow each other. Records name texts by their id.
 struct Text {
@@ -86,7 +88,8 @@ enum class Served : std::uint8_t {
 struct Call {
   Kind kind = Kind::call;
   Served served = Served::native;
-  std::uint16_t reserved = 0;
+  std::uint8_t overlaps = 0;  // 1: completed by another call, so others may come in between
+  std::uint8_t reserved = 0;
   std::uint32_t communicator = 0;
   std::uint64_t sequence = 0;  // of the collectives on the communicator, from 0
   std::int64_t bytes = -1;     // of the whole vector; -1: not known on this rank
@@ -114,8 +117,47 @@ struct Clock {
   std::array<char, 16> reserved_too{};
 };
 
+enum class What : std::uint8_t {
+  send,
+  synchronous_send,
+  buffered_send,
+  ready_send,
+  receive,
+  probe,  // a wait for a message, which another record receives
+};
+
+/// Bits of `flags`.
+enum Way : std::uint8_t {
+  nonblocking = 1,
+  persistent = 2,
+  any_source = 4,
+  any_tag = 8,
+  matched_probe = 16,  // received by MPI_Mrecv or MPI_Imrecv
+};
+
+/// A message as one of its two ranks saw it. Those to and from MPI_PROC_NULL are none.
+struct Message {
+  Kind kind = Kind::message;
+  What what = What::send;
+  std::uint8_t flags = 0;
+  std::uint8_t reserved = 0;
+  std::uint32_t communicator = 0;
+  std::int32_t peer = 0;  // rank in the communicator
+  std::int32_t tag = 0;
+  std::int64_t bytes = 0;   // of the data that were sent, or that came
+  std::int64_t posted = 0;  // entry of the call that began the operation
+  std::int64_t begin = 0;   // entry and ...
+  std::int64_t end = 0;     // ... exit of the call that completed it
+  /// The number of the call that began it, among this process's. MPI gives messages to receives in
+  /// this order. Some numbers are missing, as those of calls that failed.
+  std::uint32_t order = 0;
+  std::uint32_t site = 0;  // of the call that completed it
+  std::uint64_t reserved_too = 0;
+};
+
 template <class Record>
 inline constexpr bool kFits = sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>;
-static_assert(kFits<Text> && kFits<Communicator> && kFits<Members> && kFits<Call> && kFits<Clock>);
+static_assert(kFits<Text> && kFits<Communicator> && kFits<Members> && kFits<Call> && kFits<Clock> &&
+              kFits<Message>);
 
 }  // namespace latecomer::trace

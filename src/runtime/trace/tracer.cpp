@@ -14,6 +14,7 @@
 #include "base/parse.hpp"
 #include "base/writing.hpp"
 #include "latecomer/latecomer.h"
+#include "runtime/attachment.hpp"
 #include "runtime/call/operators.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/connection/introduction.hpp"
@@ -27,6 +28,7 @@
 #include "runtime/trace/trace_file.hpp"
 
 namespace latecomer::trace {
+static_assert(TracedComm::kNone == TraceOfComm::kNone);
 namespace {
 
 constexpr const char* kFolder = "LATECOMER_TRACE";
@@ -41,8 +43,6 @@ std::int64_t clock_ns(clockid_t clock) {
   clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
 }
-std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-
 template <std::size_t size>
 void write(std::array<char, size>& to, std::string_view text) {
   std::copy_n(text.data(), std::min(text.size(), size - 1), to.data());
@@ -54,7 +54,7 @@ Header header_of_process() {
   PMPI_Comm_size(MPI_COMM_WORLD, &header.ranks);
   header.pid = static_cast<std::uint64_t>(getpid());
   header.clock = introduction_of_place().clock;
-  header.begin = now_ns();
+  header.begin = clock_ns(CLOCK_MONOTONIC);
   header.real = clock_ns(CLOCK_REALTIME) - header.begin;
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
@@ -65,6 +65,8 @@ Header header_of_process() {
 }
 
 }  // namespace
+
+std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 std::uint64_t limit_of_file() {
   const auto text = environment(kBytes);
@@ -101,10 +103,13 @@ class Tracer {
  public:
   explicit Tracer(std::unique_ptr<File> file) : file_(std::move(file)) { (void)text(""); }
 
-  /// Sets the communicator's id if it has none.
+  /// Sets the communicator's id if it has none. Several threads may do so.
   void introduce(CommState& state) {
     const std::lock_guard lock(guard_);
-    if (state.trace.id == TraceOfComm::kNone) state.trace.id = add(state);
+    const std::atomic_ref id(state.trace.id);
+    if (id.load(std::memory_order_relaxed) == TraceOfComm::kNone) {
+      id.store(add(state), std::memory_order_release);
+    }
   }
 
   struct Words {
@@ -130,20 +135,41 @@ class Tracer {
     const std::lock_guard lock(guard_);
     if (!ended_ && file_->has_room(1)) file_->append(record);
   }
+  void add(Message& record, const void* where) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.site = site(where);
+    if (file_->has_room_for_message()) {
+      file_->append(record);
+    } else {
+      file_->lose_messages(1);
+      full_of_messages_ = true;
+    }
+  }
+  void look_at_messages() {
+    const std::lock_guard lock(guard_);
+    file_->look_at_messages();
+  }
+  void lose_messages(std::uint64_t count) {
+    const std::lock_guard lock(guard_);
+    if (!ended_) file_->lose_messages(count);
+  }
   void end() {
     const std::lock_guard lock(guard_);
     if (ended_) return;
     ended_ = true;
     file_->end(now_ns());
-    if (file_->dropped() > 0) {
-      const std::string why = file_->obstacle() != 0
-                                  ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
-                                  : std::string("is full: set ") + kBytes + " to more";
-      log_line(std::to_string(file_->dropped()) + " calls are not in the trace, whose file " + why);
-    }
+    if (full_of_messages_) tell_missing(file_->messages_lost(), "messages");
+    if (file_->dropped() > 0) tell_missing(file_->dropped(), "calls");
   }
 
  private:
+  void tell_missing(std::uint64_t count, const char* what) {
+    const std::string why = file_->obstacle() != 0
+                                ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
+                                : std::string("is full: set ") + kBytes + " to more";
+    log_line(std::to_string(count) + ' ' + what + " are not in the trace, whose file " + why);
+  }
   std::uint32_t add(const CommState& state) {
     const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
     Communicator record;
@@ -209,6 +235,7 @@ class Tracer {
   std::mutex guard_;
   std::unique_ptr<File> file_;
   bool ended_ = false;
+  bool full_of_messages_ = false;
   std::uint32_t communicators_ = 0;
   std::map<std::uint64_t, std::uint32_t> made_;  // communicators so far, by their key
   std::unordered_map<std::string, std::uint32_t> texts_;
@@ -304,6 +331,32 @@ void introduce(CommState& state) {
 }
 
 }  // namespace
+
+void look_at_messages() { tracer()->look_at_messages(); }
+
+TracedComm comm_of_messages(MPI_Comm comm) {
+  CommState* const state = state_for_call(comm);
+  if (state == nullptr || state->intercommunicator) return {};
+  const std::atomic_ref id(state->trace.id);
+  if (id.load(std::memory_order_acquire) == TraceOfComm::kNone) tracer()->introduce(*state);
+  return {id.load(std::memory_order_acquire), state->ranks};
+}
+
+void add(Message& record, const void* site) { tracer()->add(record, site); }
+std::uint64_t next_sequence(MPI_Comm comm) { return state_for_call(comm)->trace.calls++; }
+
+void add_begun(const BegunCall& call) {
+  Call record;
+  record.served = Served::other;
+  record.overlaps = 1;
+  record.communicator = call.communicator;
+  record.sequence = call.sequence;
+  record.arrival = call.arrival;
+  record.exit = call.exit;
+  tracer()->add(record, {call.collective, "native", "", call.site});
+}
+
+void lose_messages(std::uint64_t count) { tracer()->lose_messages(count); }
 
 bool is_on() { return tracer() != nullptr; }
 bool is_recording() { return stamps::are_kept() || is_on(); }

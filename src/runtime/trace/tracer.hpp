@@ -3,6 +3,7 @@
 // matched when traces are read, by communicator and sequence.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "runtime/call/call.hpp"
@@ -22,6 +23,36 @@ namespace latecomer::trace {
 
 /// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
 [[nodiscard]] bool is_recording();
+
+/// The time, as records have it.
+[[nodiscard]] std::int64_t now_ns();
+/// From now on messages are traced. There must be a trace.
+void look_at_messages();
+/// A communicator in the file.
+struct TracedComm {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  std::uint32_t id = kNone;  // kNone: messages on it are not traced
+  std::int32_t ranks = 0;
+};
+/// Throws where MPI refuses.
+[[nodiscard]] TracedComm comm_of_messages(MPI_Comm comm);
+/// Adds a message. `site`: where the program called from.
+void add(Message& record, const void* site);
+/// The number of a collective on a communicator for which comm_of_messages() has an id.
+[[nodiscard]] std::uint64_t next_sequence(MPI_Comm comm);
+/// A collective that another call has completed. It overlaps with others.
+struct BegunCall {
+  std::string_view collective;
+  std::uint32_t communicator;
+  std::uint64_t sequence;
+  std::int64_t arrival;
+  std::int64_t exit;
+  const void* site;
+};
+void add_begun(const BegunCall& call);
+/// Counts messages that cannot be recorded.
+void lose_messages(std::uint64_t count = 1);
 
 /// A collective call, from its arrival, when this is made.
 class TracedCall {

@@ -1,0 +1,254 @@
+// The trace of messages: what the wrappers of MPI's functions for them do while it is on. Nothing
+// is asked of MPI before the program's own call, so that errors are the program's as without us.
+#pragma once
+
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "dropin/hot.hpp"
+#include "runtime/trace/trace_records.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer::messages {
+
+using trace::What;
+
+/// True if messages are to be recorded.
+[[nodiscard]] inline bool are_traced() { return hot.messages.load(std::memory_order_relaxed); }
+/// From now on they are, if the trace is on, and the loader hands them to this library.
+void begin();
+void end();
+
+/// The entry of a call that begins an operation.
+struct Posting {
+  std::int64_t time;
+  std::uint32_t order;
+};
+[[nodiscard]] Posting post();
+/// The same of a second operation by the same call.
+[[nodiscard]] Posting post_with(const Posting& first);
+
+/// Data as the program describes them.
+struct Data {
+  Count count;
+  MPI_Datatype type;
+};
+/// What the program names: the other rank, and the communicator.
+struct To {
+  int peer;
+  int tag;
+  MPI_Comm comm;
+};
+
+// After calls that MPI has carried out. `site`: where the program called from.
+void sent(What what, const Posting& posting, const Data& data, const To& to, const void* site);
+void received(const Posting& posting, const To& from, const MPI_Status& status, const void* site);
+/// `flags`: bits of trace::Way.
+void begun_to_send(What what, int flags, const Posting& posting, const Data& data, const To& to,
+                   const MPI_Request* request);
+void begun_to_receive(int flags, const Posting& posting, const To& from,
+                      const MPI_Request* request);
+/// A collective. `collective`: null: it is not recorded.
+void begun_together(const char* collective, int flags, std::int64_t time, MPI_Comm comm,
+                    const MPI_Request* request, const void* site);
+void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
+                      const MPI_Status& status, const void* site);
+void begun_to_receive_matched(const Posting& posting, MPI_Message message,
+                              const MPI_Message* place, const MPI_Request* request);
+
+/// The status that MPI is to set: the program's, or where that passes none, one of ours.
+class OneStatus {
+ public:
+  explicit OneStatus(MPI_Status* programs)
+      : used_(programs == MPI_STATUS_IGNORE ? &own_ : programs) {}
+  OneStatus(const OneStatus&) = delete;
+  OneStatus& operator=(const OneStatus&) = delete;
+  operator MPI_Status*() const { return used_; }
+
+ private:
+  MPI_Status own_;
+  MPI_Status* used_;
+};
+
+// The bodies of the wrappers. `native`: the function behind ours, whose counts are `Number`s.
+template <What what, class Native, class Number>
+int send_by(Native native, const void* buf, Number count, MPI_Datatype type, int dest, int tag,
+            MPI_Comm comm, const void* site) {
+  const Posting posting = post();
+  const int code = native(buf, count, type, dest, tag, comm);
+  if (code == MPI_SUCCESS) sent(what, posting, {count, type}, {dest, tag, comm}, site);
+  return code;
+}
+template <class... Words>
+int send(Words... words) {
+  return send_by<What::send>(words...);
+}
+template <class... Words>
+int ssend(Words... words) {
+  return send_by<What::synchronous_send>(words...);
+}
+template <class... Words>
+int bsend(Words... words) {
+  return send_by<What::buffered_send>(words...);
+}
+template <class... Words>
+int rsend(Words... words) {
+  return send_by<What::ready_send>(words...);
+}
+
+template <class Native, class Number>
+int recv(Native native, void* buf, Number count, MPI_Datatype type, int source, int tag,
+         MPI_Comm comm, MPI_Status* status, const void* site) {
+  const OneStatus told(status);
+  const Posting posting = post();
+  const int code = native(buf, count, type, source, tag, comm, told);
+  if (code == MPI_SUCCESS) received(posting, {source, tag, comm}, *told, site);
+  return code;
+}
+
+template <class Native, class Number>
+int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype sendtype, int dest,
+             int sendtag, void* recvbuf, Number recvcount, MPI_Datatype recvtype, int source,
+             int recvtag, MPI_Comm comm, MPI_Status* status, const void* site) {
+  const OneStatus told(status);
+  const Posting out = post();
+  const Posting in = post_with(out);
+  const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                          source, recvtag, comm, told);
+  if (code != MPI_SUCCESS) return code;
+  sent(What::send, out, {sendcount, sendtype}, {dest, sendtag, comm}, site);
+  received(in, {source, recvtag, comm}, *told, site);
+  return code;
+}
+
+template <class Native, class Number>
+int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, int dest,
+                     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
+                     const void* site) {
+  const OneStatus told(status);
+  const Posting out = post();
+  const Posting in = post_with(out);
+  const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, told);
+  if (code != MPI_SUCCESS) return code;
+  sent(What::send, out, {count, type}, {dest, sendtag, comm}, site);
+  received(in, {source, recvtag, comm}, *told, site);
+  return code;
+}
+
+template <What what, int flags, class Native, class Number>
+int begin_send(Native native, const void* buf, Number count, MPI_Datatype type, int dest, int tag,
+               MPI_Comm comm, MPI_Request* request, const void*) {
+  const Posting posting = post();
+  const int code = native(buf, count, type, dest, tag, comm, request);
+  if (code == MPI_SUCCESS) {
+    begun_to_send(what, flags, posting, {count, type}, {dest, tag, comm}, request);
+  }
+  return code;
+}
+template <int flags, class Native, class Number>
+int begin_receive(Native native, void* buf, Number count, MPI_Datatype type, int source, int tag,
+                  MPI_Comm comm, MPI_Request* request, const void*) {
+  const Posting posting = post();
+  const int code = native(buf, count, type, source, tag, comm, request);
+  if (code == MPI_SUCCESS) begun_to_receive(flags, posting, {source, tag, comm}, request);
+  return code;
+}
+template <class... Words>
+int isend(Words... words) {
+  return begin_send<What::send, trace::nonblocking>(words...);
+}
+template <class... Words>
+int issend(Words... words) {
+  return begin_send<What::synchronous_send, trace::nonblocking>(words...);
+}
+template <class... Words>
+int ibsend(Words... words) {
+  return begin_send<What::buffered_send, trace::nonblocking>(words...);
+}
+template <class... Words>
+int irsend(Words... words) {
+  return begin_send<What::ready_send, trace::nonblocking>(words...);
+}
+template <class... Words>
+int irecv(Words... words) {
+  return begin_receive<trace::nonblocking>(words...);
+}
+template <class... Words>
+int send_init(Words... words) {
+  return begin_send<What::send, trace::persistent>(words...);
+}
+template <class... Words>
+int ssend_init(Words... words) {
+  return begin_send<What::synchronous_send, trace::persistent>(words...);
+}
+template <class... Words>
+int bsend_init(Words... words) {
+  return begin_send<What::buffered_send, trace::persistent>(words...);
+}
+template <class... Words>
+int rsend_init(Words... words) {
+  return begin_send<What::ready_send, trace::persistent>(words...);
+}
+template <class... Words>
+int recv_init(Words... words) {
+  return begin_receive<trace::persistent>(words...);
+}
+
+template <class Native, class Number>
+int mrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Message* message,
+          MPI_Status* status, const void* site) {
+  const OneStatus told(status);
+  const MPI_Message before = message != nullptr ? *message : MPI_MESSAGE_NULL;
+  const Posting posting = post();
+  const int code = native(buf, count, type, message, told);
+  if (code == MPI_SUCCESS) received_matched(posting, before, message, *told, site);
+  return code;
+}
+template <class Native, class Number>
+int imrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Message* message,
+           MPI_Request* request, const void*) {
+  const MPI_Message before = message != nullptr ? *message : MPI_MESSAGE_NULL;
+  const Posting posting = post();
+  const int code = native(buf, count, type, message, request);
+  if (code == MPI_SUCCESS) begun_to_receive_matched(posting, before, message, request);
+  return code;
+}
+
+/// `collective`: its name in reports; null: it is not recorded, since ranks wait for some others
+/// only.
+template <class Native>
+int begin_together(const char* collective, int flags, MPI_Comm comm, const MPI_Request* request,
+                   const void* site, const Native& native) {
+  const std::int64_t time = post().time;
+  const int code = native();
+  if (code == MPI_SUCCESS) begun_together(collective, flags, time, comm, request, site);
+  return code;
+}
+
+int probe(decltype(&PMPI_Probe) native, int source, int tag, MPI_Comm comm, MPI_Status* status,
+          const void* site);
+int mprobe(decltype(&PMPI_Mprobe) native, int source, int tag, MPI_Comm comm, MPI_Message* message,
+           MPI_Status* status, const void* site);
+int improbe(decltype(&PMPI_Improbe) native, int source, int tag, MPI_Comm comm, int* flag,
+            MPI_Message* message, MPI_Status* status, const void* site);
+int start(decltype(&PMPI_Start) native, MPI_Request* request, const void* site);
+int startall(decltype(&PMPI_Startall) native, int count, MPI_Request requests[], const void* site);
+int wait(decltype(&PMPI_Wait) native, MPI_Request* request, MPI_Status* status, const void* site);
+int waitall(decltype(&PMPI_Waitall) native, int count, MPI_Request requests[],
+            MPI_Status statuses[], const void* site);
+int waitany(decltype(&PMPI_Waitany) native, int count, MPI_Request requests[], int* index,
+            MPI_Status* status, const void* site);
+int waitsome(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int* completed,
+             int indices[], MPI_Status statuses[], const void* site);
+int test(decltype(&PMPI_Test) native, MPI_Request* request, int* flag, MPI_Status* status,
+         const void* site);
+int testall(decltype(&PMPI_Testall) native, int count, MPI_Request requests[], int* flag,
+            MPI_Status statuses[], const void* site);
+int testany(decltype(&PMPI_Testany) native, int count, MPI_Request requests[], int* index,
+            int* flag, MPI_Status* status, const void* site);
+int testsome(decltype(&PMPI_Testsome) native, int count, MPI_Request requests[], int* completed,
+             int indices[], MPI_Status statuses[], const void* site);
+int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, const void* site);
+int cancel(decltype(&PMPI_Cancel) native, MPI_Request* request, const void* site);
+
+}  // namespace latecomer::messages
