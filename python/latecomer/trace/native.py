@@ -161,7 +161,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         inputs=[file.path for file in files.values()],
         remarks=[*remarks, *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,
-        messages=messages_of(files, words, seconds) if hasattr(first, "messages") else None,
+        messages=messages_of(files, words, seconds),
     )
 
 
