@@ -67,10 +67,11 @@ extern "C" {
  * Each does the same as MPI's function of that name, with the algorithm set for the communicator.
  *
  * In a handled all-reduce all ranks get the same bits, unless the algorithm is
- * "generalized:rounding=any". The next call with the same data may give other bits, since the order
- * of combining may change; latecomer_set_reproducible prevents this. Among MPI's own operators
- * these are sums and products of floating-point numbers, maxima and minima of NaNs and zeros, and
- * with Open MPI sums of 8- or 16-bit integers that leave their range, which saturate.
+ * "generalized:rounding=any" or ranks have set different rounding modes. The next call with the
+ * same data may give other bits, since the order of combining may change;
+ * latecomer_set_reproducible prevents this. Among MPI's own operators these are sums and products
+ * of floating-point numbers, maxima and minima of NaNs and zeros, and with Open MPI sums of 8- or
+ * 16-bit integers that leave their range, which saturate.
  *
  * The first call after a collective function of "Settings" compares the settings of rule 2.
  *

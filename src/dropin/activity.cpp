@@ -243,8 +243,12 @@ void tell_settings(const Policy& policy) {
   };
   std::string algorithms;
   for (const Collective each : all_collectives()) {
+    const Choice& choice = policy.choice(each);
     algorithms += (algorithms.empty() ? "" : ";") + std::string(to_string(each)) + ':' +
-                  std::string(policy.choice(each).algorithm->name);
+                  std::string(choice.algorithm->name);
+    for (const auto& [name, value] : choice.parameters) {
+      algorithms += ':' + name + '=' + std::to_string(value);
+    }
   }
   tell("LATECOMER_ALGORITHM", algorithms);
   tell("LATECOMER_MIN_BYTES", std::to_string(hot.min_bytes));

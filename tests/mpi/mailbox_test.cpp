@@ -10,6 +10,7 @@
 #include "communicator.hpp"
 #include "runner.hpp"
 #include "runtime/progress/plan_channel.hpp"
+#include "transports/mpi/leftovers.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer::testing {
@@ -50,6 +51,30 @@ MPI_TEST(messages_keep_their_order_and_size) {
   while (!mailbox.idle()) sched_yield();
   CHECK_EQ(mailbox.error(), MPI_SUCCESS);
   MPI_Barrier(comm);
+}
+
+bool anything_came(MPI_Comm comm) {
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+  return found != 0;
+}
+
+/// What comes to a link that has gone is received when others go.
+MPI_TEST(messages_to_a_link_that_has_gone_are_received) {
+  const Communicator gone = Communicator::returning_errors();
+  static const auto& kept = *new Communicator(Communicator::returning_errors());  // never freed
+  const int next = (context.rank + 1) % context.ranks;
+  receive_leftovers_of(Link(gone));
+  for (const int tag : {Tags::kControl, Tags::kFailures}) {
+    Mailbox mailbox(gone, tag);
+    mailbox.send(next, &tag, sizeof tag);
+  }
+  Mailbox::finish(60);
+  MPI_Barrier(MPI_COMM_WORLD);
+  while (!anything_came(gone)) sched_yield();
+  while (anything_came(gone)) receive_leftovers_of(Link(kept));
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 40; ++i) receive_leftovers_of(Link(kept));  // then the other is forgotten
 }
 
 /// Longer than an eager message of MPI: it is under way when its mailbox goes.

@@ -296,6 +296,13 @@ MPI_TEST(statistics_go_to_a_new_file_and_follow_no_link) {
   CHECK_EQ(write_stats_file(name, "one"), "");
   CHECK_EQ(write_stats_file(name, "two"), "");
   CHECK_EQ(text_of(name), "two");
+  CHECK_EQ(chmod(name.c_str(), 0640), 0);  // as it was set: the new file has it, too
+  CHECK_EQ(write_stats_file(name, "three"), "");
+  struct stat found{};
+  CHECK_EQ(stat(name.c_str(), &found), 0);
+  CHECK_EQ(static_cast<int>(found.st_mode & 07777), 0640);
+  CHECK_EQ(chmod(name.c_str(), 0440), 0);
+  if (geteuid() != 0) CHECK_EQ(write_stats_file(name, "four"), "Permission denied");
   std::ofstream(other) << "precious";
   CHECK_EQ(std::remove(name.c_str()), 0);
   CHECK_EQ(symlink(other.c_str(), name.c_str()), 0);

@@ -268,7 +268,7 @@ def test_settings_that_cannot_be_read_are_named_once(name):
     told = {"LATECOMER_ALGORITHM": "prereduced_ring:segments=2", "LATECOMER_LOG": "info"}
     job = run_cases(name, 2, ["nothing"], told)
     assert "LATECOMER_ALGORITHM = " in job.check().err
-    assert "allreduce:prereduced_ring" in job.err
+    assert "allreduce:prereduced_ring:segments=2;" in job.err
     assert "is not used" not in job.err
 
 

@@ -12,6 +12,7 @@
 #include "runtime/connection/hosts.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
+#include "transports/mpi/leftovers.hpp"
 #include "transports/mpi/transport.hpp"
 #include "transports/node/node_memory.hpp"
 
@@ -35,8 +36,10 @@ struct CommResources {
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
     failures.check();
-    if (failures.used() || transport.control_used() || threads) comm->keep();
+    const bool keeps = failures.used() || transport.control_used() || threads;
+    if (keeps) comm->keep();
     abandon();
+    if (keeps) receive_leftovers_of(comm->link());
   }
   CommResources(const CommResources&) = delete;
   CommResources& operator=(const CommResources&) = delete;

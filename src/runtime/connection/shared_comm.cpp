@@ -15,8 +15,11 @@ constexpr int kTagsOfSlot =
 struct Shared {
   std::mutex guard;
   std::optional<Link> whole;
-  Slot next = 1;  // to propose
-  std::set<Slot> taken;
+  Slot next = 1;         // to propose
+  Slot first_free = 1;   // all below it are taken, ...
+  std::set<Slot> taken;  // ... and these above it
+
+  [[nodiscard]] bool is_taken(Slot slot) const { return slot < first_free || taken.contains(slot); }
 };
 
 Shared& shared() {
@@ -41,7 +44,7 @@ Slot propose(Slot above) {
   Shared& all = shared();
   const std::lock_guard hold(all.guard);
   all.next = std::max(all.next, above + 1);
-  while (all.taken.contains(all.next)) ++all.next;
+  while (all.is_taken(all.next)) ++all.next;
   return all.next++;
 }
 
@@ -49,13 +52,16 @@ bool take(Slot slot) {
   Shared& all = shared();
   const std::lock_guard hold(all.guard);
   const bool there = (slot + 1) * kTagsOfSlot <= static_cast<Slot>(all.whole->tags());
-  return there && all.taken.insert(slot).second;
+  if (!there || all.is_taken(slot)) return false;
+  all.taken.insert(slot);
+  while (all.taken.erase(all.first_free) != 0) ++all.first_free;
+  return true;
 }
 
 void give_back(Slot slot) {
   Shared& all = shared();
   const std::lock_guard hold(all.guard);
-  all.taken.erase(slot);
+  if (slot >= all.first_free) all.taken.erase(slot);
 }
 
 Link link_of(Slot slot, std::shared_ptr<const Members> members, Rank me) {

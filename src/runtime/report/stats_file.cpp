@@ -76,10 +76,13 @@ bool is_of_each_rank(const std::string& pattern) {
 
 std::string write_stats_file(const std::string& name, const std::string& text) {
   struct stat found{};
-  if (lstat(name.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) return "no regular file";
+  const bool there = lstat(name.c_str(), &found) == 0;
+  if (there && !S_ISREG(found.st_mode)) return "no regular file";
+  if (there && access(name.c_str(), W_OK) != 0) return reason();  // the folder alone would allow it
   std::string fresh;
   const int file = open_new(name, fresh);
   if (file < 0) return reason();
+  if (there) (void)fchmod(file, found.st_mode & 07777);  // as the user has set it
   const int code = write_all(file, text);
   std::string failure = code == 0 ? "" : meaning_of_error(code);
   if (close(file) != 0 && failure.empty()) failure = reason();
