@@ -70,7 +70,8 @@ def shares(found: Lateness) -> str:
     """A bar of the time of all ranks."""
     parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
     rest = max(0.0, 1 - found.waiting_share - found.moving_share)
-    parts.append(("compute", "outside of collectives", rest))
+    outside = "computing" if found.origin else "outside of collectives"
+    parts.append(("compute", outside, rest))
     x, drawn, said = 0.0, "", ""
     for name, words, share in parts:
         width = _WIDTH * share
