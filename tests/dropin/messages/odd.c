@@ -1,7 +1,7 @@
-/* odd FOLDER: two ranks pass messages in all of MPI's ways. Each rank writes what it saw to
- * FOLDER/RANK.seen, which must be the same with and without the library, and what a trace must hold
- * to FOLDER/RANK.expected: a line for each message, in the order in which they were begun, and the
- * number of those that cannot be recorded. */
+/* odd FOLDER [threads]: two ranks pass messages in all of MPI's ways. Each rank writes what it saw
+ * to FOLDER/RANK.seen, which must be the same with and without the library, and what a trace must
+ * hold to FOLDER/RANK.expected: a line for each message, in the order in which they were begun, and
+ * the number of those that cannot be recorded. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -413,7 +413,7 @@ static void handle(MPI_Comm* of, int* code, ...) {
   ++handled;
 }
 
-/* The second of three messages is cut. Which others have come by then is not known. */
+/* The second of three messages is cut. With threads Open MPI 4.1 hangs there. */
 static void cut(MPI_Comm own, MPI_Status* statuses) {
   MPI_Request requests[3];
   if (me == 0) {
@@ -421,8 +421,10 @@ static void cut(MPI_Comm own, MPI_Status* statuses) {
       MPI_Send(data, 1 + i, MPI_DOUBLE, 1, i, own);
       expect_on("wrong", "send", 0, 1, i, 8 * (1 + i));
     }
+    MPI_Barrier(own);
     return;
   }
+  MPI_Barrier(own);
   for (int i = 0; i < 3; ++i) {
     MPI_Irecv(room + 5 * i, i == 1 ? 1 : 3, MPI_DOUBLE, 0, i, own, &requests[i]);
     if (i != 1) expect_on("wrong", "receive", nonblocking, 0, i, 8 * (1 + i));
@@ -525,11 +527,10 @@ static void* on_thread(void* number) {
   }
   return NULL;
 }
-static void with_threads(int level) {
+static void with_threads(void) {
   enum { threads = 3 };
   pthread_t ids[threads];
   int numbers[threads];
-  if (level < MPI_THREAD_MULTIPLE) return;
   MPI_Comm_dup(comm, &of_threads);
   MPI_Comm_set_name(of_threads, "threads");
   for (int i = 0; i < threads; ++i) {
@@ -587,12 +588,14 @@ static FILE* file_of(const char* folder, const char* what) {
   snprintf(name, sizeof name, "%s/%d.%s", folder, me, what);
   FILE* const file = fopen(name, "w");
   if (file == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+  setvbuf(file, NULL, _IOLBF, 0); /* a rank that hangs tells where */
   return file;
 }
 
 int main(int argc, char** argv) {
   int level = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  const int threads = argc > 2;
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   other = 1 - me;
   seen = file_of(argv[1], "seen");
@@ -611,11 +614,11 @@ int main(int argc, char** argv) {
   given_up();
   derived();
   probing();
-  wrong();
+  if (!threads) wrong();
   between_groups();
   together();
   large_counts();
-  with_threads(level);
+  if (level == MPI_THREAD_MULTIPLE) with_threads();
   fprintf(expected, "lost %d\n", lost);
   fclose(seen);
   fclose(expected);
