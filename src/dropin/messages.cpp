@@ -332,15 +332,23 @@ void begun_together(const char* collective, int flags, std::int64_t time, MPI_Co
     fresh.place = request;
     fresh.record.flags = static_cast<std::uint8_t>(flags);
     fresh.active = (flags & trace::persistent) == 0;
-    fresh.silent = collective == nullptr || fresh.is_persistent();
-    if (!fresh.silent) {
-      fresh.record.communicator = trace::comm_of_messages(comm).id;
-      fresh.silent = fresh.record.communicator == trace::TracedComm::kNone;
-    }
-    if (!fresh.silent) {
-      fresh.record.posted = time;
-      fresh.begun = {collective, trace::next_sequence(comm), site};
-    }
+    fresh.record.posted = time;
+    if (collective != nullptr) fresh.record.communicator = trace::comm_of_messages(comm).id;
+    fresh.silent = collective == nullptr || fresh.record.communicator == trace::TracedComm::kNone;
+    if (!fresh.silent) fresh.begun = {collective, trace::calls_on(comm), 0, nullptr};
+    if (!fresh.silent && fresh.active) fresh.begun.begin(site);
+    add(fresh);
+  });
+}
+
+void lost_at_once(const To& to, const To& from, const MPI_Request* request) {
+  recording([&] {
+    Pending fresh;
+    fresh.key = key_of(*request);
+    fresh.place = request;
+    fresh.silent = true;
+    trace::lose_messages((to.peer != MPI_PROC_NULL ? 1U : 0U) +
+                         (from.peer != MPI_PROC_NULL ? 1U : 0U));
     add(fresh);
   });
 }
@@ -357,8 +365,8 @@ void received_matched(const Posting& posting, MPI_Message message, const MPI_Mes
   });
 }
 
-void begun_to_receive_matched(const Posting& posting, MPI_Message message,
-                              const MPI_Message* place, const MPI_Request* request) {
+void begun_to_receive_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
+                              const MPI_Request* request) {
   recording([&] {
     Pending fresh;
     fresh.silent = true;
@@ -411,31 +419,32 @@ int improbe(decltype(&PMPI_Improbe) native, int source, int tag, MPI_Comm comm, 
 
 namespace {
 
-void started(const Posting& posting, const MPI_Request* request) {
+void started(const Posting& posting, const MPI_Request* request, const void* site) {
   requests().change(key_of(*request), request, [&](Pending& own) {
     if (!own.is_persistent()) return;
     own.active = true;
     own.record.posted = posting.time;
     own.record.order = posting.order;
+    if (own.begun.collective != nullptr) own.begun.begin(site);
   });
 }
 
 }  // namespace
 
-int start(decltype(&PMPI_Start) native, MPI_Request* request, const void*) {
+int start(decltype(&PMPI_Start) native, MPI_Request* request, const void* site) {
   const Posting posting = post();
   const int code = native(request);
-  if (code == MPI_SUCCESS) started(posting, request);
+  if (code == MPI_SUCCESS) started(posting, request, site);
   return code;
 }
 
-int startall(decltype(&PMPI_Startall) native, int count, MPI_Request requests[], const void*) {
+int startall(decltype(&PMPI_Startall) native, int count, MPI_Request requests[], const void* site) {
   if (!is_usable(count, requests)) return native(count, requests);
   const std::int64_t time = trace::now_ns();
   const std::uint32_t first = orders.fetch_add(static_cast<std::uint32_t>(count));
   const int code = native(count, requests);
   for (int i = 0; code == MPI_SUCCESS && i < count; ++i) {
-    started({time, first + static_cast<std::uint32_t>(i)}, requests + i);
+    started({time, first + static_cast<std::uint32_t>(i)}, requests + i, site);
   }
   return code;
 }

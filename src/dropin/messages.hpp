@@ -51,10 +51,12 @@ void begun_to_receive(int flags, const Posting& posting, const To& from,
 /// A collective. `collective`: null: it is not recorded.
 void begun_together(const char* collective, int flags, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site);
+/// A message each way by one request, which are not recorded.
+void lost_at_once(const To& to, const To& from, const MPI_Request* request);
 void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
                       const MPI_Status& status, const void* site);
-void begun_to_receive_matched(const Posting& posting, MPI_Message message,
-                              const MPI_Message* place, const MPI_Request* request);
+void begun_to_receive_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
+                              const MPI_Request* request);
 
 /// The status that MPI is to set: the program's, or where that passes none, one of ours.
 class OneStatus {
@@ -192,6 +194,24 @@ int rsend_init(Words... words) {
 template <class... Words>
 int recv_init(Words... words) {
   return begin_receive<trace::persistent>(words...);
+}
+
+template <class Native, class Number>
+int isendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype sendtype, int dest,
+              int sendtag, void* recvbuf, Number recvcount, MPI_Datatype recvtype, int source,
+              int recvtag, MPI_Comm comm, MPI_Request* request, const void*) {
+  const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
+                          source, recvtag, comm, request);
+  if (code == MPI_SUCCESS) lost_at_once({dest, sendtag, comm}, {source, recvtag, comm}, request);
+  return code;
+}
+template <class Native, class Number>
+int isendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, int dest,
+                      int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request,
+                      const void*) {
+  const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, request);
+  if (code == MPI_SUCCESS) lost_at_once({dest, sendtag, comm}, {source, recvtag, comm}, request);
+  return code;
 }
 
 template <class Native, class Number>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -24,9 +25,16 @@ template <class Handle>
 
 /// A collective that completes by a request.
 struct Begun {
-  const char* collective = nullptr;  // null: it is a message
+  const char* collective = nullptr;      // null: it is a message
+  std::shared_ptr<std::uint64_t> calls;  // on its communicator
   std::uint64_t sequence = 0;
   const void* site = nullptr;
+
+  /// It has begun now: ranks begin those of a communicator in the same order.
+  void begin(const void* where) {
+    sequence = (*calls)++;
+    site = where;
+  }
 };
 
 struct Pending {
@@ -39,9 +47,7 @@ struct Pending {
   bool cancelled = false;  // the program asked for that
   std::uint32_t next = 0;
 
-  [[nodiscard]] bool is_persistent() const {
-    return (record.flags & trace::Way::persistent) != 0;
-  }
+  [[nodiscard]] bool is_persistent() const { return (record.flags & trace::Way::persistent) != 0; }
   [[nodiscard]] bool needs_status() const {
     return !silent && active && (cancelled || record.what == trace::What::receive) &&
            begun.collective == nullptr;

@@ -51,8 +51,9 @@ class CommStamps;
 struct TraceOfComm {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  std::uint32_t id = kNone;              // in the file
-  std::uint64_t calls = 0;               // so far
+  std::uint32_t id = kNone;  // in the file
+  // So far; started persistent ones may outlive the state.
+  std::shared_ptr<std::uint64_t> calls = std::make_shared<std::uint64_t>(0);
   CallCounter counter = nullptr;         // of the last call
   Seconds clock = -1;                    // origin of the clock model that was written last
   stamps::CommStamps* stamps = nullptr;  // in memory (runtime/trace/stamps.hpp); null: none so far

@@ -76,6 +76,8 @@ def test_other_preloads_of_a_command_are_joined(launchers, monkeypatch):
     assert joined(slurm, "--export=ALL,B=2,LD_PRELOAD=/t/a.so", "app") == [
         f"--export=ALL,B=2,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
     assert joined(slurm, "--export=NONE", "app") == [f"--export=A=1,LD_PRELOAD={OURS}", "app"]
+    monkeypatch.setenv("LD_PRELOAD", "/other/liblatecomer_preload_messages.so")
+    assert joined(openmpi, "app") == [*ours, f"LD_PRELOAD={OURS}", "app"]  # one of ours is enough
     monkeypatch.setenv("LD_PRELOAD", "/e/c.so")
     assert joined(openmpi, "app") == [*ours, f"LD_PRELOAD={OURS} /e/c.so", "app"]
     assert joined(openmpi, "-x", "LD_PRELOAD", "app") == [

@@ -160,6 +160,15 @@ class Files:
         record["size"], record["rank"], record["stride"] = self.ranks, rank, 1
         return record
 
+    def message(self, rank, order, *, what=0, peer=0, size=64, begin=0.1, took=0.01):
+        """A blocking one, at these seconds."""
+        record = np.zeros(1, native.MESSAGE)
+        record["kind"], record["what"], record["order"] = native.A_MESSAGE, what, order
+        record["peer"], record["bytes"], record["site"] = peer, size, 3
+        record["posted"] = record["begin"] = ZERO + self.skew(rank) + round(1e9 * begin)
+        record["end"] = record["begin"] + round(1e9 * took)
+        return record
+
     def call(self, rank, sequence, arrival, leave, size):
         record = np.zeros(1, native.CALL)
         record["kind"], record["served"], record["sequence"] = native.A_CALL, 1, sequence

@@ -30,6 +30,7 @@ class Wishes:
     observe: bool = False
     verbose: bool = False
     wisdom: Path | None = None
+    messages: bool = True  # in the trace, if there is one
 
     def variables(self) -> dict[str, str]:
         """Its environment variables."""
@@ -85,7 +86,8 @@ def run_once(
             named = wishes.variables() | {"LATECOMER_SUMMARY": str(summary)}
             if quiet:
                 named.setdefault("LATECOMER_STATS", "0")
-            words = preload.preloading(command, preload.library(), named)
+            library = preload.library(messages=_traces_messages(wishes, named))
+            words = preload.preloading(command, library, named)
             variables |= named
         begin = time.monotonic()
         code = processes.run(words, env=variables, deadline=deadline, quiet=quiet)
@@ -101,7 +103,12 @@ def preload_variables(wishes: Wishes) -> dict[str, str]:
     named = wishes.variables()
     if not wishes.observe:
         named.setdefault("LATECOMER_STATS", "1")
-    return {preload.VARIABLE: preload.preloaded(), **named}
+    preloaded = preload.preloaded(messages=_traces_messages(wishes, named))
+    return {preload.VARIABLE: preloaded, **named}
+
+
+def _traces_messages(wishes: Wishes, variables: Mapping[str, str]) -> bool:
+    return wishes.messages and bool(variables.get("LATECOMER_TRACE"))
 
 
 def _read(file: Path) -> Mapping[str, Any] | None:

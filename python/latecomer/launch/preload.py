@@ -12,6 +12,7 @@ from . import mpi, processes, program
 from .mpi import LaunchError
 
 LIBRARY = "liblatecomer_preload.so"
+WITH_MESSAGES = "liblatecomer_preload_messages.so"  # the same, and it traces messages
 VARIABLE = "LD_PRELOAD"
 
 _SANITIZER = re.compile(r"lib(clang_rt\.)?(a|hwa|l|m|t|ub)san")
@@ -21,13 +22,14 @@ _SLURM = ("srun",)
 _HYDRA_SIGNS = ("HYDRA", "Intel(R) MPI")
 
 
-def library() -> Path:
-    """The drop-in library. Raises LaunchError if it is not there."""
-    if path := program.find_built(LIBRARY):
+def library(*, messages: bool = False) -> Path:
+    """The drop-in library; `messages`: the one that traces them. LaunchError: it is not there."""
+    name = WITH_MESSAGES if messages else LIBRARY
+    if path := program.find_built(name):
         return path.resolve()
     raise LaunchError(
         "the drop-in library is not built",
-        LIBRARY,
+        name,
         "build it with ./demo at the root of the clone, or name its folder in LATECOMER_PROGRAMS",
     )
 
@@ -48,15 +50,15 @@ def preloading(command: Sequence[str], path: Path, variables: Mapping[str, str])
     return with_variables(_join_later(words, settings[VARIABLE]), settings)
 
 
-def preloaded() -> str:
+def preloaded(*, messages: bool = False) -> str:
     """A value of LD_PRELOAD without blanks: the library, and what the environment preloads."""
-    return _joined(library(), [os.environ.get(VARIABLE, "")]).replace(" ", ":")
+    return _joined(library(messages=messages), [os.environ.get(VARIABLE, "")]).replace(" ", ":")
 
 
 def _joined(path: Path, others: Sequence[str]) -> str:
     """A value of LD_PRELOAD: sanitizers, which must come first, the library, and the others."""
     files = [file for value in others for file in re.split(r"[: ]+", value) if file]
-    files = [file for file in dict.fromkeys(files) if Path(file).name != path.name]
+    files = [file for file in dict.fromkeys(files) if not _is_ours(file, path)]
     first = [file for file in files if _SANITIZER.match(Path(file).name)]
     return " ".join([*first, str(path), *(file for file in files if file not in first)])
 
@@ -95,8 +97,12 @@ def _join_later(command: Sequence[str], value: str) -> list[str]:
     ]
 
 
+def _is_ours(file: str, path: Path) -> bool:
+    return Path(file).name in (LIBRARY, WITH_MESSAGES, path.name)
+
+
 def _own(value: str) -> str:
-    return next(file for file in value.split(" ") if Path(file).name == LIBRARY)
+    return next(file for file in value.split(" ") if Path(file).name in (LIBRARY, WITH_MESSAGES))
 
 
 def _needs_address_sanitizer(command: Sequence[str]) -> bool:

@@ -92,6 +92,11 @@ TraceFolder = Annotated[
     option("--trace", "FOLDER", "Trace all calls into this folder, which must not hold a trace; "
            "latecomer report FOLDER reads it."),
 ]  # fmt: skip
+NoMessages = Annotated[
+    bool,
+    flag("--no-messages", "Leave messages between two ranks out of the trace, which has "
+         "collectives alone then."),
+]  # fmt: skip
 Deadline = Annotated[
     Seconds | None,
     option("--deadline", "TIME", "Kill a run after this time: 90, 10m or 2h. None by default."),
@@ -111,6 +116,7 @@ def run(
     compare: Compare = False,
     turns: Turns = None,
     trace: TraceFolder = None,
+    no_messages: NoMessages = False,
     html: Html = None,
     output: Output = None,
     preload_only: PreloadOnly = False,
@@ -134,7 +140,7 @@ def run(
         html, output = output, None
     wishes = Wishes(
         algorithm, reproducible, progress, min_bytes, output, rules, trace,
-        observe, verbose, wisdom,
+        observe, verbose, wisdom, not no_messages,
     )  # fmt: skip
     _check(wishes, off, compare, turns, html)
     settings.check_values(wishes)
@@ -150,8 +156,6 @@ def run(
 
 def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Path | None) -> None:
     """Check that the options go together. Raises UsageError."""
-    from ..trace.native import is_folder_of_trace
-
     changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
                 "--progress": wishes.progress, "--rules": wishes.rules,
                 "--wisdom": wishes.wisdom}  # fmt: skip
@@ -167,15 +171,23 @@ def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Pa
         refuse("--observe changes no collective", changing)
     if not compare:
         refuse("--turns is for --compare", {"--turns": turns})
-    if page and not wishes.trace:
-        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
-    if wishes.trace and (off or compare):
-        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
+    _check_trace(wishes, off, compare, page)
     if off:
         refuse("--off runs without the library", {
             **changing, "--min-bytes": wishes.min_bytes, "--output": wishes.report,
             "--verbose": wishes.verbose,
         })  # fmt: skip
+
+
+def _check_trace(wishes: Wishes, off: bool, compare: bool, page: Path | None) -> None:
+    from ..trace.native import is_folder_of_trace
+
+    if page and not wishes.trace:
+        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
+    if not wishes.variables().get("LATECOMER_TRACE"):
+        refuse("--no-messages is for --trace", {"--no-messages": not wishes.messages})
+    if wishes.trace and (off or compare):
+        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
     if wishes.trace and is_folder_of_trace(wishes.trace):
         raise UsageError(f"--trace: {wishes.trace} holds a trace; name another folder")
 

@@ -300,8 +300,9 @@ static int lacks(const char* symbol) {
   long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
 #define TYPES12 \
   long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l
-#define TYPES13 \
-  long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, long m
+#define TYPES13                                                                                   \
+  long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, \
+      long m
 #define MORE0
 #define MORE1 , long a
 #define MORE2 , long a, long b
@@ -317,8 +318,9 @@ static int lacks(const char* symbol) {
   , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k
 #define MORE12 \
   , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l
-#define MORE13 \
-  , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, long l, long m
+#define MORE13                                                                              \
+  , long a, long b, long c, long d, long e, long f, long g, long h, long i, long j, long k, \
+      long l, long m
 #define WORDS0
 #define WORDS1 a
 #define WORDS2 a, b
@@ -331,10 +333,8 @@ static int lacks(const char* symbol) {
 #define WORDS9 a, b, c, d, e, f, g, h, i
 #define WORDS10 a, b, c, d, e, f, g, h, i, j
 #define WORDS11 a, b, c, d, e, f, g, h, i, j, k
-#define WORDS12 \
-  a, b, c, d, e, f, g, h, i, j, k, l
-#define WORDS13 \
-  a, b, c, d, e, f, g, h, i, j, k, l, m
+#define WORDS12 a, b, c, d, e, f, g, h, i, j, k, l
+#define WORDS13 a, b, c, d, e, f, g, h, i, j, k, l, m
 #define AND0
 #define AND1 , a
 #define AND2 , a, b
@@ -347,10 +347,8 @@ static int lacks(const char* symbol) {
 #define AND9 , a, b, c, d, e, f, g, h, i
 #define AND10 , a, b, c, d, e, f, g, h, i, j
 #define AND11 , a, b, c, d, e, f, g, h, i, j, k
-#define AND12 \
-  , a, b, c, d, e, f, g, h, i, j, k, l
-#define AND13 \
-  , a, b, c, d, e, f, g, h, i, j, k, l, m
+#define AND12 , a, b, c, d, e, f, g, h, i, j, k, l
+#define AND13 , a, b, c, d, e, f, g, h, i, j, k, l, m
 
 static inline int is_short(long count, long type) {
   for (int i = 0; i < latecomer_common_types; ++i) {

@@ -31,7 +31,7 @@ struct Header {
   std::uint64_t dropped = 0;  // calls that there was no room for
   std::uint64_t limit = 0;    // bytes of the file at most
   std::array<char, 64> host{};
-  std::array<char, 32> library{};  // version
+  std::array<char, 32> library{};   // version
   std::uint64_t messages = 0;       // 1: messages were looked at; 0: the file has none
   std::uint64_t messages_lost = 0;  // that were looked at, and could not be recorded
   std::array<char, 48> reserved{};

@@ -343,7 +343,7 @@ TracedComm comm_of_messages(MPI_Comm comm) {
 }
 
 void add(Message& record, const void* site) { tracer()->add(record, site); }
-std::uint64_t next_sequence(MPI_Comm comm) { return state_for_call(comm)->trace.calls++; }
+std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
 
 void add_begun(const BegunCall& call) {
   Call record;
@@ -368,7 +368,7 @@ TracedCall::TracedCall(CommState& state, const latecomer::Call& call)
       site_(call.site) {
   introduce(state);
   describe(record_, call, state);
-  record_.sequence = state.trace.calls++;
+  record_.sequence = (*state.trace.calls)++;
   record_.communicator = state.trace.id;
   record_.arrival = now_ns();
 }
@@ -378,7 +378,7 @@ TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64
     : state_(state), collective_(collective), site_(site) {
   introduce(state);
   record_.bytes = bytes;
-  record_.sequence = state.trace.calls++;
+  record_.sequence = (*state.trace.calls)++;
   record_.communicator = state.trace.id;
   record_.arrival = now_ns();
 }

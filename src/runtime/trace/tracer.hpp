@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "runtime/call/call.hpp"
@@ -39,8 +40,8 @@ struct TracedComm {
 [[nodiscard]] TracedComm comm_of_messages(MPI_Comm comm);
 /// Adds a message. `site`: where the program called from.
 void add(Message& record, const void* site);
-/// The number of a collective on a communicator for which comm_of_messages() has an id.
-[[nodiscard]] std::uint64_t next_sequence(MPI_Comm comm);
+/// The number of collectives so far on a communicator for which comm_of_messages() has an id.
+[[nodiscard]] std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm);
 /// A collective that another call has completed. It overlaps with others.
 struct BegunCall {
   std::string_view collective;

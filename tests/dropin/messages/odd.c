@@ -1,7 +1,7 @@
-/* odd FOLDER: two ranks pass messages in all of MPI's ways. Each rank writes what it saw to
- * FOLDER/RANK.seen, which must be the same with and without the library, and what a trace must hold
- * to FOLDER/RANK.expected: a line for each message, in the order in which they were begun, and the
- * number of those that cannot be recorded. */
+/* odd FOLDER [threads]: two ranks pass messages in all of MPI's ways. Each rank writes what it saw
+ * to FOLDER/RANK.seen, which must be the same with and without the library, and what a trace must
+ * hold to FOLDER/RANK.expected: a line for each message, in the order in which they were begun, and
+ * the number of those that cannot be recorded. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -26,7 +26,8 @@ static void say(const char* format, ...) {
 }
 
 /* Of the communicator of that name. */
-static void expect_on(const char* name, const char* what, int flags, int peer, int tag, long bytes) {
+static void expect_on(const char* name, const char* what, int flags, int peer, int tag,
+                      long bytes) {
   fprintf(expected, "%s %s %d %d %d %ld\n", name, what, flags, peer, tag, bytes);
 }
 static void expect(const char* what, int flags, int tag, long bytes) {
@@ -49,7 +50,12 @@ static MPI_Status fresh_status(void) {
 static void say_code(const char* where, int code) {
   int class = 0;
   MPI_Error_class(code, &class);
-  say("%s: %d\n", where, class == MPI_SUCCESS ? 0 : class == MPI_ERR_TRUNCATE ? 1 : class == MPI_ERR_IN_STATUS ? 2 : class == MPI_ERR_RANK ? 3 : 4);
+  say("%s: %d\n", where,
+      class == MPI_SUCCESS         ? 0
+      : class == MPI_ERR_TRUNCATE  ? 1
+      : class == MPI_ERR_IN_STATUS ? 2
+      : class == MPI_ERR_RANK      ? 3
+                                   : 4);
 }
 static void say_room(const char* where, int count) {
   double sum = 0;
@@ -163,10 +169,21 @@ static void to_myself(void) {
 
 /* ---- Ways to complete ---- */
 
-enum way { waits, waits_for_all, waits_for_all_told, waits_for_any, waits_for_some, tests, tests_all,
-           tests_all_told, tests_any, tests_some, ways };
+enum way {
+  waits,
+  waits_for_all,
+  waits_for_all_told,
+  waits_for_any,
+  waits_for_some,
+  tests,
+  tests_all,
+  tests_all_told,
+  tests_any,
+  tests_some,
+  ways
+};
 static const char* const names[ways] = {"wait", "waitall", "waitall told", "waitany", "waitsome",
-    "test", "testall", "testall told", "testany", "testsome"};
+                                        "test", "testall", "testall told", "testany", "testsome"};
 
 static void complete_all(enum way way, int count, MPI_Request* requests) {
   MPI_Status* const statuses = calloc((size_t)count, sizeof *statuses);
@@ -176,7 +193,8 @@ static void complete_all(enum way way, int count, MPI_Request* requests) {
   for (int i = 0; i < count; ++i) {
     if (way == waits) MPI_Wait(&requests[i], i % 2 == 0 ? MPI_STATUS_IGNORE : &statuses[i]);
     if (way == tests) {
-      for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, i % 2 == 0 ? MPI_STATUS_IGNORE : &statuses[i]);
+      for (flag = 0; !flag;)
+        MPI_Test(&requests[i], &flag, i % 2 == 0 ? MPI_STATUS_IGNORE : &statuses[i]);
     }
     if (way == waits_for_any) {
       MPI_Waitany(count, requests, &index, &statuses[i]);
@@ -268,8 +286,8 @@ static void nothing_to_complete(void) {
 
 static void persistently(void) {
   enum { count = 6 };
-  static const char* const kinds[] = {"receive", "send", "synchronous_send", "ready_send", "buffered_send",
-                                      "receive"};
+  static const char* const kinds[] = {"receive",    "send",          "synchronous_send",
+                                      "ready_send", "buffered_send", "receive"};
   MPI_Request requests[count];
   MPI_Status statuses[count];
   char* const buffer = malloc(1 << 16);
@@ -362,7 +380,9 @@ static void probing(void) {
   }
   MPI_Probe(MPI_ANY_SOURCE, 1, comm, &status);
   expect("probe", any_source, 1, 8);
-  say_status("probe", &status, MPI_DOUBLE);
+  int count = 0; /* whether it is cancelled is by chance in MPICH's status of a probe */
+  MPI_Get_count(&status, MPI_DOUBLE, &count);
+  say("probe: from %d, tag %d, count %d\n", status.MPI_SOURCE, status.MPI_TAG, count);
   MPI_Recv(room, 5, MPI_DOUBLE, 0, 1, comm, MPI_STATUS_IGNORE);
   expect("receive", 0, 1, 8);
   MPI_Mprobe(0, 2, comm, &message, MPI_STATUS_IGNORE);
@@ -393,7 +413,7 @@ static void handle(MPI_Comm* of, int* code, ...) {
   ++handled;
 }
 
-/* The second of three messages is cut. Which others have come by then is not known. */
+/* The second of three messages is cut. With threads Open MPI 4.1 hangs there. */
 static void cut(MPI_Comm own, MPI_Status* statuses) {
   MPI_Request requests[3];
   if (me == 0) {
@@ -401,8 +421,10 @@ static void cut(MPI_Comm own, MPI_Status* statuses) {
       MPI_Send(data, 1 + i, MPI_DOUBLE, 1, i, own);
       expect_on("wrong", "send", 0, 1, i, 8 * (1 + i));
     }
+    MPI_Barrier(own);
     return;
   }
+  MPI_Barrier(own);
   for (int i = 0; i < 3; ++i) {
     MPI_Irecv(room + 5 * i, i == 1 ? 1 : 3, MPI_DOUBLE, 0, i, own, &requests[i]);
     if (i != 1) expect_on("wrong", "receive", nonblocking, 0, i, 8 * (1 + i));
@@ -476,6 +498,16 @@ static void together(void) {
   MPI_Barrier(comm);
   MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
   say("together %g %d\n", sum, word);
+#if MPI_VERSION >= 4
+  MPI_Allreduce_init(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, comm, MPI_INFO_NULL, &requests[0]);
+  for (int i = 0; i < 3; ++i) {
+    mine = i;
+    MPI_Start(&requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    say("persistent %g\n", sum);
+  }
+  MPI_Request_free(&requests[0]);
+#endif
 }
 
 static MPI_Comm of_threads;
@@ -495,11 +527,10 @@ static void* on_thread(void* number) {
   }
   return NULL;
 }
-static void with_threads(int level) {
+static void with_threads(void) {
   enum { threads = 3 };
   pthread_t ids[threads];
   int numbers[threads];
-  if (level < MPI_THREAD_MULTIPLE) return;
   MPI_Comm_dup(comm, &of_threads);
   MPI_Comm_set_name(of_threads, "threads");
   for (int i = 0; i < threads; ++i) {
@@ -542,6 +573,13 @@ static void large_counts(void) {
     MPI_Recv_c(room, 4, MPI_DOUBLE, 0, 3, comm, MPI_STATUS_IGNORE);
     expect("receive", 0, 3, 32);
   }
+  MPI_Isendrecv(data, 2, MPI_DOUBLE, other, 1, room, 2, MPI_DOUBLE, other, 1, comm, &requests[0]);
+  MPI_Isendrecv_replace(room, 2, MPI_DOUBLE, other, 1, MPI_PROC_NULL, 1, comm, &requests[1]);
+  MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+  MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+  MPI_Recv(room, 2, MPI_DOUBLE, other, 1, comm, MPI_STATUS_IGNORE);
+  expect("receive", 0, 1, 16);
+  lost += 3;
 #endif
 }
 
@@ -550,12 +588,14 @@ static FILE* file_of(const char* folder, const char* what) {
   snprintf(name, sizeof name, "%s/%d.%s", folder, me, what);
   FILE* const file = fopen(name, "w");
   if (file == NULL) MPI_Abort(MPI_COMM_WORLD, 3);
+  setvbuf(file, NULL, _IOLBF, 0); /* a rank that hangs tells where */
   return file;
 }
 
 int main(int argc, char** argv) {
   int level = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  const int threads = argc > 2;
+  MPI_Init_thread(&argc, &argv, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   other = 1 - me;
   seen = file_of(argv[1], "seen");
@@ -574,11 +614,11 @@ int main(int argc, char** argv) {
   given_up();
   derived();
   probing();
-  wrong();
+  if (!threads) wrong();
   between_groups();
   together();
   large_counts();
-  with_threads(level);
+  if (level == MPI_THREAD_MULTIPLE) with_threads();
   fprintf(expected, "lost %d\n", lost);
   fclose(seen);
   fclose(expected);

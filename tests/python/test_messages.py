@@ -1,0 +1,233 @@
+"""Messages in traces: with the drop-in library, on both MPI libraries."""
+
+import subprocess
+from collections import Counter
+
+import numpy as np
+import pytest
+from dropin_helpers import launcher_of, run_command
+from latecomer.launch import preload, program
+from latecomer.trace import native_file as native
+from latecomer.trace.left_out import LeftOut
+from mpi_helpers import installed
+from scenes_helpers import ROOT, both_families
+
+ODD = ROOT / "tests" / "dropin" / "messages" / "odd.c"
+IN_FORTRAN = ROOT / "tests" / "dropin" / "fortran" / "messages.F90"
+BINDINGS = {"mpif_h": 1, "use_mpi": 2, "mpi_f08": 3}
+SHORT = r"""
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int rank, sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < atoi(argv[1]); ++i) {
+    if (rank == 0) MPI_Send(&i, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(&sum, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  return MPI_Finalize();
+}
+"""
+
+
+def built(name):
+    """The program's file for that MPI library, compiled once."""
+    if program.find_built(preload.WITH_MESSAGES) is None:
+        pytest.skip("the drop-in library is not built")
+    return installed(name).mpicc
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    folder, made = tmp_path_factory.mktemp("programs"), {}
+
+    def compiled(name, source):
+        mpicc = built(name)
+        if (name, source) not in made:
+            path = folder / f"{name}.c"
+            path.write_text(source)
+            made[name, source] = folder / f"{name}-{len(made)}"
+            subprocess.run([mpicc, "-g", path, "-o", made[name, source], "-lpthread"], check=True)
+        return str(made[name, source])
+
+    return compiled
+
+
+def run(name, words, variables, library=None, ranks=2):
+    launch = launcher_of(name, ranks, words)
+    if library is not None:
+        variables = {**variables, "LD_PRELOAD": str(library)}
+    return run_command(preload.with_variables(launch.command, variables), launch.env)
+
+
+def traced(name, words, folder, **more):
+    variables = {"LATECOMER_TRACE": str(folder), **more}
+    return run(name, words, variables, preload.library(messages=True))
+
+
+def files_of(folder, ranks=2):
+    """What each rank's file holds, of which all is right."""
+    found = []
+    for rank in range(ranks):
+        left = LeftOut()
+        found.append(native.read(folder / f"rank-{rank}.trace", left))
+        assert left.remarks() == []
+    return found
+
+
+def lines_of(file):
+    """The messages as the program tells them, in the order in which they were begun."""
+    messages = file.messages[np.argsort(file.messages["order"])]
+    return [f"{file.comms[int(each['communicator'])].name} "
+            f"{native.WHAT[each['what']].replace(' ', '_')} {each['flags']} {each['peer']} "
+            f"{each['tag']} {each['bytes']}" for each in messages]  # fmt: skip
+
+
+def without_threads(lines):
+    """Those of one thread: the order of others is by chance."""
+    return [line for line in lines if not line.startswith("threads")]
+
+
+@both_families
+@pytest.mark.parametrize("threads", [[], ["threads"]])
+def test_odd_messages_are_as_without_the_library_and_in_the_trace(
+    name, threads, programs, tmp_path
+):
+    path = programs(name, ODD.read_text())
+    for folder in ("plain", "seen"):
+        (tmp_path / folder).mkdir()
+    job = run(name, [path, str(tmp_path / "plain"), *threads], {})
+    assert job.code == 0, job.err
+    job = traced(name, [path, str(tmp_path / "seen"), *threads], tmp_path / "trace")
+    assert (job.code, job.err) == (0, "")
+    for rank, file in enumerate(files_of(tmp_path / "trace")):
+        for what in ("seen", "expected"):
+            plain, seen = (
+                (tmp_path / each / f"{rank}.{what}").read_text() for each in ("plain", "seen")
+            )
+            assert seen == plain
+        *expected, last = seen.splitlines()
+        found = lines_of(file)
+        assert without_threads(found) == without_threads(expected)
+        assert Counter(found) == Counter(expected)
+        assert file.messages_traced
+        assert f"lost {file.messages_lost}" == last
+        check_times(file)
+        check_begun(file, name)
+
+
+def check_times(file):
+    """Blocking calls begin where they are posted; those of a wait end together."""
+    messages = file.messages
+    apart = messages["flags"] & (native.NONBLOCKING | native.PERSISTENT) != 0
+    matched = messages["flags"] & native.MATCHED_PROBE != 0
+    blocking = ~apart & ~matched
+    assert (messages["begin"][blocking] == messages["posted"][blocking]).all()
+    assert (messages["begin"][apart] > messages["posted"][apart]).all()
+    assert {file.texts[int(each)].partition("+")[0] for each in messages["site"]} != {""}
+    ends = Counter(messages["end"][apart].tolist())
+    assert max(ends.values()) >= 80  # of one MPI_Waitall
+
+
+def check_begun(file, name):
+    """Non-blocking collectives have numbers among the others, in the order of their begins."""
+    begun = [file.texts[int(each)] for each in file.overlapping["collective"]]
+    persistent = 3 * ["allreduce_init"] if name == "mpich" else []
+    assert begun == ["iallreduce", "ibarrier", "ibcast", *persistent]
+    numbers = file.overlapping["sequence"].tolist()
+    assert numbers[:3] == list(range(numbers[0], numbers[0] + 3))
+    comm = file.overlapping["communicator"][0]
+    blocking = file.calls[file.calls["communicator"] == comm]["sequence"].tolist()
+    assert sorted(numbers + blocking) == list(range(len(numbers) + len(blocking)))
+    barrier = file.calls[file.calls["sequence"] == numbers[0] + 3]["arrival"].min()
+    assert file.overlapping["exit"][0] > barrier
+
+
+@both_families
+def test_without_the_other_loader_messages_go_untouched(name, programs, tmp_path):
+    path = programs(name, SHORT)
+    job = run(name, [path, "10"], {"LATECOMER_TRACE": str(tmp_path)}, preload.library())
+    assert (job.code, job.err) == (0, "")
+    for file in files_of(tmp_path):
+        assert not file.messages_traced
+        assert (len(file.messages), len(file.calls)) == (0, 1)
+
+
+@pytest.mark.parametrize(("messages", "there"), [(False, False), (True, True)])
+def test_only_one_loader_has_functions_for_messages(messages, there):
+    if program.find_built(preload.WITH_MESSAGES) is None:
+        pytest.skip("the drop-in library is not built")
+    library = preload.library(messages=messages)
+    listed = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True)
+    names = {line.split()[-1] for line in listed.stdout.splitlines()}
+    assert {"MPI_Allreduce", "PMPI_Allreduce", "mpi_allreduce_", "MPI_Iallreduce"} <= names
+    for symbol in ("MPI_Send", "PMPI_Send", "MPI_Wait", "PMPI_Waitall", "MPI_Test", "mpi_send_",
+                   "mpi_wait_f08_", "MPI_Start", "MPI_Cancel", "MPI_Isend_c"):  # fmt: skip
+        assert (symbol in names) == there
+
+
+@both_families
+def test_a_family_s_library_alone_traces_messages_too(name, programs, tmp_path):
+    path, family = programs(name, SHORT), preload.library().parent
+    library = family / f"liblatecomer_preload_{name}.so"
+    job = run(name, [path, "10"], {"LATECOMER_TRACE": str(tmp_path)}, library)
+    assert (job.code, job.err) == (0, "")
+    assert [len(file.messages) for file in files_of(tmp_path)] == [10, 10]
+
+
+@both_families
+def test_messages_leave_a_part_of_the_file_to_calls(name, programs, tmp_path):
+    path = programs(name, SHORT)
+    job = traced(name, [path, "2000"], tmp_path, LATECOMER_TRACE_BYTES="64KiB")
+    assert job.code == 0
+    assert "messages are not in the trace, whose file is full" in job.err
+    for file in files_of(tmp_path):
+        assert len(file.messages) + file.messages_lost == 2000
+        assert 600 < len(file.messages) < 800
+        assert (len(file.calls), int(file.header["dropped"])) == (1, 0)
+
+
+@both_families
+def test_ranks_with_different_loaders_are_told(name, programs, tmp_path):
+    path = programs(name, SHORT)
+    folder = str(tmp_path / "trace")
+    libraries = [preload.library(messages=each) for each in (False, True)]
+    words = ["sh", "-c", f"rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}; test $rank = 0 && "
+             f"export LD_PRELOAD={libraries[0]} || export LD_PRELOAD={libraries[1]}; "
+             f"exec {path} 10"]  # fmt: skip
+    job = run(name, words, {"LATECOMER_TRACE": folder})
+    assert job.code == 0
+    assert "settings differ between ranks: LATECOMER_TRACE (or only some ranks" in job.err
+    job = run(name, words, {"LATECOMER_LOG": "info"})  # without a trace they are alike
+    assert job.code == 0
+    assert "is active on all ranks" in job.err
+
+
+@both_families
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_messages_of_a_fortran_program(name, binding, tmp_path):
+    mpicc = built(name)
+    compiler = mpicc.with_name(mpicc.name.replace("mpicc", "mpifort"))
+    if not compiler.exists():
+        pytest.skip(f"no Fortran compiler: {compiler}")
+    path = tmp_path / "messages"
+    words = ["-cpp", "-w", "-fallow-argument-mismatch", f"-DBINDING={BINDINGS[binding]}"]
+    subprocess.run([compiler, *words, "-o", path, IN_FORTRAN], check=True)
+    job = traced(name, [str(path)], tmp_path / "trace")
+    assert (job.code, job.err) == (0, "")
+    assert "mistakes: 0" in job.out
+    for rank, file in enumerate(files_of(tmp_path / "trace")):
+        other = 1 - rank
+        first = ([f"send 0 {other} 5 24", f"synchronous_send 0 {other} 6 0"] if rank == 0 else
+                 [f"receive 12 {other} 5 24", f"receive 0 {other} 6 0"])  # fmt: skip
+        both = [f"send 0 {other} 7 16", f"receive 0 {other} 7 16"]
+        apart = [f"{what} 1 {other} {i} {8 * i}" for i in (1, 2) for what in ("receive", "send")]
+        kept = [f"{what} 2 {other} 9 64" for what in ("receive", "send")]
+        expected = [*first, *both, *apart, *apart, *kept, *kept]
+        assert lines_of(file) == [f"MPI_COMM_WORLD {each}" for each in expected]
+        assert file.messages_lost == 0
+        assert {file.texts[int(each)].partition("+")[0] for each in file.messages["site"]} == {
+            "messages"
+        }
