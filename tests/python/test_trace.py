@@ -46,7 +46,7 @@ def test_calls_that_a_rank_did_not_make_are_not_known(tmp_path):
 def test_a_missing_file_is_said(folder):
     (folder / "rank-1.trace").unlink()
     trace = read(folder)
-    assert trace.remarks == ["no file of 1 ranks, such as 1"]
+    assert trace.remarks == ["no file of rank 1, of 3 ranks"]
     assert trace.clock == "all ranks read one clock"
     assert np.isnan(trace.groups[0].arrival[:, 1]).all()
 
@@ -55,8 +55,8 @@ def test_nothing_is_concluded_from_calls_of_which_a_rank_lacks(folder, capsys):
     (folder / "rank-1.trace").unlink()
     assert cli.run(["report", str(folder)]) == 0
     told = capsys.readouterr()
-    assert "no file of 1 ranks, such as 1" in told.err
-    assert "is known on all its ranks, so nothing is said" in told.out
+    assert "no file of rank 1, of 3 ranks" in told.err
+    assert "the file of rank 1 is missing, none of the 12 calls can be used." in told.out
     assert "nothing can be concluded" in told.out
     assert "% of the time" not in told.out
 

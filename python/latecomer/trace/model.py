@@ -55,6 +55,17 @@ def text_of(value: object, most: int = 256) -> str:
     return str(value)[:most].translate(_HALVES)
 
 
+_NAMED = 8  # ranks, one by one
+
+
+def ranks_said(ranks: Sequence[int]) -> str:
+    """As in "rank 2", "ranks 2 and 5"; of many one is an example."""
+    if len(ranks) > _NAMED:
+        return f"{len(ranks):,} ranks, such as {ranks[0]}"
+    words = ", ".join(map(str, ranks[:-1]))
+    return f"ranks {words} and {ranks[-1]}" if words else f"rank {ranks[0]}"
+
+
 class TraceError(UserError):
     """A trace that cannot be read: names the file, where, and the value."""
 

@@ -334,9 +334,7 @@ def _first_of_each(keys: NDArray[Any]) -> NDArray[np.bool_]:
     return first
 
 
-def _good_calls(
-    about: _About, calls: NDArray[Any], places: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _good_calls(about: _About, calls: NDArray[Any], places: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which calls are right. Those whose place, algorithm or operator alone has no text stay."""
     checked, sizes = _Checked(about, calls, places, "call"), about.sizes(calls["communicator"])
     check, known = checked.check, np.array(sorted(about.texts), np.int64)
