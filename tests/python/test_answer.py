@@ -159,6 +159,29 @@ def test_of_ranks_that_share_no_call_each_team_has_its_late_one():
     assert teams([]) == []
 
 
+def test_of_two_ranks_one_is_late_after_the_other():
+    """Their median is halfway, so that half of the lateness would be told."""
+    words, work = Words(), np.full((12, 2), 0.02)
+    work[:, 1] += 0.01
+    pair = loop_of(work)
+    assert "12 calls, 10 ms after the other rank, in the mean" in answer(analyse(pair)).where
+    more = group_of(*arrivals_and_exits(12, 4), words)  # at the same place
+    both = trace_of([replace(pair.groups[0], name="pair"), more], words)
+    assert "after the median rank" in answer(analyse(both)).where
+
+
+@pytest.mark.parametrize(("ranks", "says"), [
+    (2, "10 ms after the other rank"), (3, "5 ms after the median rank"),
+])  # fmt: skip
+def test_the_summary_of_two_ranks_tells_half_of_the_lateness(ranks, says):
+    place = {"collective": "barrier", "site": "", "bytes": 0, "calls": 20, "last": 20,
+             "cost_s": 0.2, "waiting_s": 0.2, "lateness_s": 0.1}  # fmt: skip
+    job = JOB | {"ranks": ranks, "told": 20, "sampled_from": 20, "waiting_s": 0.2 / ranks,
+                 "cost_s": [0.0, 0.2, 0.0][:ranks], "waited_s": [0.2, 0.0, 0.0][:ranks],
+                 "hosts": ["a"] * ranks, "places": [place], "clock_error_s": 0.0}  # fmt: skip
+    assert says in answer_of(facts_of_job(job)).where
+
+
 def test_a_host_is_named_where_its_ranks_are_late_together():
     hosts = [f"node{rank // 8}" for rank in range(32)]
     trace = loop_of(work_of(40, 32, late=range(8, 16)), hosts=hosts)

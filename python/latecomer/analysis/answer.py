@@ -75,7 +75,8 @@ class Facts:
     others: int | None = None  # ... over so many that wait; None: all other ranks
     saved: float | None = None  # by how much the run would be shorter without that, in seconds ...
     elapsed: float = 0.0  # ... of so many
-    lateness: float | None = None  # of `late` at `place`, mean
+    lateness: float | None = None  # of `late` at `place`, mean ...
+    of_two: bool = False  # ... after the other one of two ranks, in place of the median rank
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
     known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`, ...
@@ -190,7 +191,8 @@ def _place(facts: Facts) -> str:
         last = f"{who} comes last in {of}"
     if facts.late and facts.lateness and facts.lateness > 0:
         who = "" if last else "they come "
-        after = f"{seconds(facts.lateness)} after the median rank, in the mean"
+        whom = "other" if facts.of_two else "median"
+        after = f"{seconds(facts.lateness)} after the {whom} rank, in the mean"
         last = f"{last}, {after}" if last else f"{who}{after}"
     if not facts.place:
         return f"In no single place; {last}." if last else "In no single place."
@@ -300,7 +302,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         )
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
-                            calls=where.calls)  # fmt: skip
+                            calls=where.calls, of_two=where.of_two)  # fmt: skip
     return unless_unclear(named, found.clock_error, _spread(found))
 
 
@@ -372,7 +374,7 @@ def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
 
 
 def _spread(found: Lateness) -> float:
-    """From the median to the last arrival, in the mean."""
+    """The lateness of the last rank, in the mean."""
     calls = max(sum(group.complete for group in found.groups), 1)
     return sum(site.spread * site.calls for site in found.sites) / calls
 

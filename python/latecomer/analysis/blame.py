@@ -83,6 +83,7 @@ class Where:
     calls: int  # of the first of the ranks
     last_share: float  # of these, in which it was last
     lateness: float  # seconds, mean of the ranks
+    of_two: bool  # the calls of each of these ranks are those of two ranks
 
 
 def place_of(found: Lateness, late: Sequence[int]) -> Where | None:
@@ -108,12 +109,14 @@ def place_of(found: Lateness, late: Sequence[int]) -> Where | None:
 def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where:
     cost = waiting = lateness = times = 0.0
     calls = last = 0
+    sizes = set()
     for site in sites:
         waiting += site.waiting
         for at in _places(site.members, late):
             cost += float(site.by_member.cost[at])
             lateness += float(site.by_member.lateness[at])
             times += site.calls
+            sizes.add(len(site.members))
             if site.members[at] == late[0]:
                 calls += site.calls
                 last += int(site.by_member.last[at])
@@ -124,6 +127,7 @@ def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where
         calls=calls,
         last_share=last / max(calls, 1),
         lateness=lateness / max(times, 1.0),
+        of_two=sizes == {2},
     )
 
 

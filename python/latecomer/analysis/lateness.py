@@ -2,8 +2,9 @@
 
 Definitions, for one call: a rank waits from its arrival to the last arrival before it leaves (see
 `trace/waits.py`); then it moves data, until its exit. The lateness of a rank is its arrival minus
-the median arrival of the call. If the last two arrive at the same instant, nobody is last. Calls
-that not all members are known to have entered and left are left out, and counted.
+the median arrival of the call, or of two ranks, minus the other's arrival. If the last two arrive
+at the same instant, nobody is last. Calls that not all members are known to have entered and left
+are left out, and counted.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Series:
 
     first: NDArray[np.int64]  # calls: the bins' bounds, one more than bins
     time: Floats  # of the first arrival of the bin's first call, seconds
-    spread: Floats  # mean over the calls of last minus median arrival, seconds
+    spread: Floats  # mean over the calls of the last rank's lateness, seconds
     worst: Floats  # its maximum
     moving: Floats  # mean over calls and ranks, seconds
     heat: NDArray[np.float32]  # (rank bins, bins): lateness; of several ranks that of the latest
@@ -199,6 +200,14 @@ def _correlation(moments: Floats) -> Floats:
     return np.clip(found, -1.0, 1.0)
 
 
+def lateness(arrival: Floats, in_order: Floats) -> Floats:
+    """Of shape (calls, ranks); `in_order`: the same arrivals, in the order of time."""
+    ranks = arrival.shape[1]
+    if ranks == 2:  # their median is halfway
+        return arrival - arrival[:, ::-1]
+    return arrival - (in_order[:, (ranks - 1) // 2] + in_order[:, ranks // 2])[:, None] / 2
+
+
 def _stretches(group: Group) -> Iterator[slice]:
     step = max(1, _ELEMENTS // group.size)
     for begin in range(0, len(group), step):
@@ -245,15 +254,15 @@ class _Group:
             arrival, leave = arrival[whole], leave[whole]
         order = np.argsort(arrival, axis=1, kind="stable")
         in_order = np.take_along_axis(arrival, order, axis=1)
-        half, size = (self.group.size - 1) // 2, self.group.size
-        median = (in_order[:, half] + in_order[:, size // 2]) / 2
+        size = self.group.size
         last, second = in_order[:, -1], in_order[:, -2]
         last_rank = np.where(last > second, arrival.argmax(axis=1), -1)
         by_all = self.by_all[place]
         stays = met(arrival, leave, by_all)
         waits = waiting(arrival, leave, by_all)
         moving = np.clip(leave - arrival - waits, 0.0, None)
-        late = arrival - median[:, None]
+        late = lateness(arrival, in_order)
+        spread = late.max(axis=1)
         self.complete += len(place)
         self.calls += len(place)
         somebody = np.flatnonzero(last_rank >= 0)
@@ -269,9 +278,9 @@ class _Group:
         self._add_moments(late, last_rank)
         self.whole[place] = True
         self.call_waiting[place], self.call_moving[place] = waits.sum(1), moving.sum(1)
-        self.call_spread[place], self.call_last[place] = last - median, last_rank
+        self.call_spread[place], self.call_last[place] = spread, last_rank
         self.call_after[place] = leave.max(axis=1) - last
-        self._add_bins(place, late, last - median, moving)
+        self._add_bins(place, late, spread, moving)
 
     def _add_moments(self, late: Floats, last_rank: NDArray[np.int64]) -> None:
         joined = late if self.before is None else np.vstack([self.before, late])

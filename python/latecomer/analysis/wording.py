@@ -66,7 +66,8 @@ DEFINITIONS = (
      "wait for those who come after. Shares are sums over the ranks, as parts of their run times."),
     ("moving data", "From then to the rank's exit: transfers, combining, and what the algorithm "
      "makes a rank wait for after the last arrival."),
-    ("lateness", "A rank's arrival minus the median arrival of the call; negative: early."),
+    ("lateness", "A rank's arrival minus the median arrival of the call, or of two ranks, minus "
+     "the other's arrival; negative: early."),
     ("last in", "The share of a rank's calls in which it was the last one to arrive. If two arrive "
      "last at the same instant, nobody was."),
     ("costs the others", "Between two arrivals a rank that is there waits for those that come "

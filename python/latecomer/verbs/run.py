@@ -336,7 +336,7 @@ def _compare(
     if as_json:
         print_json(_comparison_json(result))
         return 0
-    print(_comparison_text(result))
+    print(result.text())
     if job := result.last.summary:
         answer = _answer_of_job(command, job, "compare")
         for line in _lines(command, result.last, answer, wishes):
@@ -416,22 +416,6 @@ def _comparison_json(result: Comparison) -> dict[str, Any]:
         "gain_range": result.spread,
         "control_gain": result.control_gain,
         "control_range": result.control_spread,
+        "verdict": result.verdict(),
         "job": result.last.summary,
     }
-
-
-def _comparison_text(result: Comparison) -> str:
-    from statistics import median
-
-    def part(value: float, spread: tuple[float, float]) -> str:
-        return f"{100 * value:+.1f} % ({100 * spread[0]:+.1f} to {100 * spread[1]:+.1f})"
-
-    return "\n".join(
-        [
-            f"without   {median(result.without):.3f} s (median of {len(result.without)} turns)",
-            f"with      {median(result.with_it):.3f} s",
-            f"control   {median(result.control):.3f} s (without, once more)",
-            f"saved     {part(result.gain, result.spread)} of the time without",
-            f"control   {part(result.control_gain, result.control_spread)}: noise",
-        ]
-    )
