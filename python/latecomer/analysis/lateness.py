@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import Group, Trace
+from ..trace.model import Group, Trace, earliest, latest
 from ..trace.waits import met, synchronising, waiting
 from .origin import Origin
 from .parts import Parts, split
@@ -96,10 +96,8 @@ class Lateness:
     @property
     def run_seconds(self) -> float:
         """From the first rank's begin to the last rank's end."""
-        ends = np.nanmax(self.trace.end) if np.isfinite(self.trace.end).any() else -np.inf
-        begins = np.nanmin(self.trace.begin) if np.isfinite(self.trace.begin).any() else np.inf
-        first = min([float(begins), *(float(np.nanmin(g.group.arrival)) for g in self.groups)])
-        last = max([float(ends), *(float(np.nanmax(g.group.exit)) for g in self.groups)])
+        first = earliest(self.trace.begin, *(each.group.arrival for each in self.groups))
+        last = latest(self.trace.end, *(each.group.exit for each in self.groups))
         return max(last - first, 0.0)
 
     @cached_property
@@ -178,8 +176,8 @@ def _run_times(trace: Trace) -> Floats:
     for group in trace.groups:
         if len(group):
             some = [0, -1]  # calls are sorted
-            np.minimum.at(first, group.members, np.nanmin(_filled(group.arrival[some], np.inf), 0))
-            np.maximum.at(last, group.members, np.nanmax(_filled(group.exit[some], -np.inf), 0))
+            np.minimum.at(first, group.members, _filled(group.arrival[some], np.inf).min(0))
+            np.maximum.at(last, group.members, _filled(group.exit[some], -np.inf).max(0))
     first, last = np.fmin(trace.begin, first), np.fmax(trace.end, last)
     run = last - first
     return np.where(np.isfinite(run) & (run > 0), run, 0.0)
@@ -316,9 +314,8 @@ class _Group:
         """The figures."""
         calls = np.maximum(self.bin_calls, 1)
         heat = np.maximum.reduceat(self.late_sums / calls[:, None], self.rank_bounds[:-1], axis=1)
-        with np.errstate(invalid="ignore"):
-            arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
-            time = np.nanmin(np.where(np.isfinite(arrivals), arrivals, np.inf), axis=1)
+        arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
+        time = _filled(arrivals, np.inf).min(axis=1)
         series = Series(
             first=self.bounds,
             time=time,

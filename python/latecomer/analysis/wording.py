@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..trace.model import CONTROL
+from ..base.plain import plain
 
 
 def seconds(value: float) -> str:
@@ -32,11 +32,6 @@ def saved(took: float, before: float, error: float = 0.0) -> str:
     """As in "+42 %", "-1.3 % ± 0.4": the part of `before` that is not needed."""
     text = f"{100 * (1 - took / before):+.1f} %" if before > 0 else "-"
     return f"{text} ± {100 * error / before:.1f}" if error and before > 0 else text
-
-
-def plain(text: str) -> str:
-    """Without control characters: names come from programs, and may act on a terminal."""
-    return text.translate(CONTROL)
 
 
 def group_name(name: str, ranks: int) -> str:

@@ -24,7 +24,10 @@ _WIDE = 200  # columns of a table that no terminal shows
 
 def say(text: str) -> None:
     """A word to the user, on stderr."""
-    print(f"latecomer: {text}", file=sys.stderr, flush=True)
+    from .plain import plain
+
+    shown = "\n".join(map(plain, text.split("\n")))
+    print(f"latecomer: {shown}", file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

@@ -28,6 +28,7 @@ from .model import (
     TraceError,
     Words,
     check_size,
+    earliest,
     ranks_said,
     text_of,
 )
@@ -63,13 +64,12 @@ def joined(
     hosts = [by_rank[rank].host if rank in by_rank else "?" for rank in range(ranks)]
     offsets, said = _offsets(groups, words, hosts, by_rank, remarks, left)
     groups = [align.apply(group, offsets) for group in groups]
-    start = min(float(np.nanmin(group.arrival)) for group in groups)
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
     for rank, each in by_rank.items():
         begin[rank], end[rank] = offsets[rank].apply(np.array([each.begin, each.end]))
         error[rank] = offsets[rank].error
-    if np.isfinite(begin).any():
-        start = min(start, float(np.nanmin(begin)))
+    start = earliest(begin, *(group.arrival for group in groups))
+    start = start if np.isfinite(start) else 0.0
     groups = [replace(g, arrival=g.arrival - start, exit=g.exit - start) for g in groups]
     return Trace(
         source=text_of(source, 4096),

@@ -17,7 +17,17 @@ from . import align, native_file
 from .contradictions import without_strangers
 from .files import find
 from .left_out import LeftOut
-from .model import UNKNOWN, Group, Trace, TraceError, Words, check_size, ranks_said, text_of
+from .model import (
+    UNKNOWN,
+    Group,
+    Trace,
+    TraceError,
+    Words,
+    check_size,
+    earliest,
+    ranks_said,
+    text_of,
+)
 from .native_file import VERSION, Comm, File
 from .native_messages import messages_of
 from .same_run import Span, apart, together
@@ -140,7 +150,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         if file.header["end"]:
             end[rank] = offsets[rank].apply(np.array([file.header["end"] - zero]) * _NS)[0]
         error[rank] = offsets[rank].error
-    start = min([float(np.nanmin(begin)), *(float(np.nanmin(g.arrival)) for g in groups)])
+    start = earliest(begin, *(group.arrival for group in groups))
     for group in groups:
         np.subtract(group.arrival, start, out=group.arrival)
         np.subtract(group.exit, start, out=group.exit)

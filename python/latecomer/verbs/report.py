@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -200,13 +201,11 @@ def _report(
     seen = see(trace, part)
     found = seen.found
     answers = what_if_of(seen, network, native, seconds)
-    if html is not None:
-        write_page(seen, answers, html)
     if as_json:
         from ..analysis.summary import summary
 
         print_json(summary(found, seen.facts, seen.said, answers) | _run(seen.about))
-        return 0
+        return 0 if html is None or write_page(seen, answers, html) else 1
     for remark in remarks(found):
         say(remark)
     print(seen.said.text())
@@ -214,9 +213,8 @@ def _report(
         print(line)
     for line in _what_if_lines(answers, seen.about.mpi) if answers else []:
         print(line)
-    if html is not None:
-        say(f"wrote {html}")
-    return 0
+    sys.stdout.flush()
+    return 0 if html is None or write_page(seen, answers, html, told=True) else 1
 
 
 def what_if_of(
@@ -235,7 +233,21 @@ def _run(about: About) -> dict[str, Any]:
     }
 
 
-def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
+def write_page(seen: Seen, answers: WhatIf | None, file: Path, *, told: bool = False) -> bool:
+    """Write the page; False, and a line that says why, where it cannot be. `told`: a line says
+    that it was written."""
+    try:
+        write_text(file, _page(seen, answers))
+    except OSError as error:
+        say(f"no page: {file} cannot be written ({error.strerror or error}); name another file "
+            "with --html")  # fmt: skip
+        return False
+    if told:
+        say(f"wrote {file}")
+    return True
+
+
+def _page(seen: Seen, answers: WhatIf | None) -> str:
     """The page, with what was used."""
     import latecomer
 
@@ -252,8 +264,7 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
         used["network, before it was fitted"] = networks.told(answers.network)
         if answers.factors:
             used["its costs times"] = _span(answers.factors.values())
-    text = page(seen.found, seen.facts, seen.said, seen.about, answers, used)
-    write_text(file, text)
+    return page(seen.found, seen.facts, seen.said, seen.about, answers, used)
 
 
 def _span(factors: Collection[float]) -> str:

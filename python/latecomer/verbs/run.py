@@ -299,8 +299,7 @@ def _answer_of_trace(
         say(str(error))
         return None
     if page:
-        write_page(seen, what_if_of(seen), page)
-        say(f"wrote {page}")
+        write_page(seen, what_if_of(seen), page, told=True)
     return seen.said
 
 
