@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import lab
+from ..base.limits import MOST_RANKS
 from ..base.output import say
 from ..base.variables import variable
 from ..core import networks
@@ -204,7 +205,12 @@ def find_place(
         wanted = where == "lab" or clock_skew is not None
         if place := _lab_place(spec, family, prefix, named, wanted=wanted):
             return place
-    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family, prefix, named)
+    ranks = (nodes or _DEFAULT_NODES["local"]) * per_node
+    if ranks > MOST_RANKS:
+        raise OptionError(
+            "too many ranks", ranks, f"use {MOST_RANKS} at most, by --nodes and --per-node"
+        )
+    return LocalPlace(ranks, family, prefix, named)
 
 
 def _costs(

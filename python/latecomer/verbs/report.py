@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.guess import listed
+from ..base.limits import MOST_CALLS
 from ..base.output import print_json, progress_bar, say
 from ..base.written import check_apart, write_text
 from ..command.declare import argument, bad_value
+from ..options.choices import LONGEST_S
 from .options import Json, option, refuse
 from .settings import fresh_folder
 
@@ -46,13 +48,13 @@ Budget = Annotated[
     float | None,
     option("--budget", "S", "Simulate for about so long; longer traces are represented by "
            "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks.",
-           min=0),
+           min=0, max=LONGEST_S),
 ]  # fmt: skip
 Skip = Annotated[
     int | None,
     option("--skip", "N", "Leave out the first N calls. By default the first one is left out where "
            "it makes much of all waiting, as where ranks start at different times; the report "
-           "says so, and 0 keeps it.", min=0),
+           "says so, and 0 keeps it.", min=0, max=MOST_CALLS),
 ]  # fmt: skip
 Start = Annotated[
     str, option("--from", "TIME", "Look at the calls from this time on: 2s after the beginning.")
