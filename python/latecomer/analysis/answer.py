@@ -34,6 +34,7 @@ from .wording import (
 if TYPE_CHECKING:
     from .lateness import Lateness
 
+HANG = 7  # characters of a line before its sentence
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
 # Of a trace, which does not tell what a program has: without and with messages.
@@ -51,8 +52,12 @@ class Answer:
 
     def text(self) -> str:
         """Four lines."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The same, one by one: what each says begins after `HANG` characters."""
         lines = (("who", self.who), ("cost", self.cost), ("where", self.where), ("next", self.next))
-        return "\n".join(f"{name + ':':<6} {words}" for name, words in lines)
+        return [f"{name + ':':<{HANG - 1}} {words}" for name, words in lines]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.guess import listed
 from ..base.limits import MOST_CALLS
-from ..base.output import print_json, progress_bar, say
+from ..base.output import folded, print_json, progress_bar, say
 from ..base.written import check_apart, write_text
 from ..command.declare import argument, bad_value
 from ..options.choices import LONGEST_S
@@ -197,6 +197,7 @@ def _report(
     seconds: float | None,
     as_json: bool,
 ) -> int:
+    from ..analysis.answer import HANG
     from ..analysis.page import remarks
     from ..analysis.parts import lines
 
@@ -210,7 +211,8 @@ def _report(
         return 0 if html is None or write_page(seen, answers, html) else 1
     for remark in remarks(found):
         say(remark)
-    print(seen.said.text())
+    for line in seen.said.lines():
+        print(folded(line, sys.stdout, HANG))
     for line in lines(found.parts):
         print(line)
     for line in _what_if_lines(answers, seen.about.mpi) if answers else []:

@@ -263,8 +263,7 @@ def _run(
         print_json(value | {"answer": vars(answer) if answer else None})
         return ended.code
     if not off:
-        for line in _lines(command, ended, answer, wishes):
-            say(line)
+        _say_all(_lines(command, ended, answer, wishes))
     return ended.code
 
 
@@ -338,14 +337,20 @@ def _compare(
     print(result.text())
     if job := result.last.summary:
         answer = _answer_of_job(command, job, "compare")
-        for line in _lines(command, result.last, answer, wishes):
-            say(line)
+        _say_all(_lines(command, result.last, answer, wishes))
     return 0
+
+
+def _say_all(lines: list[str]) -> None:
+    from ..analysis.answer import HANG
+
+    for line in lines:
+        say(line, hang=HANG)
 
 
 def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wishes) -> list[str]:
     """Who is late; or why that is not known."""
-    lines = answer.text().splitlines() if answer else []
+    lines = answer.lines() if answer else []
     if not (job := ended.summary):
         return [*lines, _why_inactive(command, ended, wishes.trace)]
     if not wishes.verbose:
