@@ -47,6 +47,9 @@ def lab_costs(spec: lab.LabSpec, alpha: float | None = None) -> str:
     return f"alpha={1e6 * alpha:.6g}us,beta={beta:.6g}ns,burst={spec.burst},{_LAB_COSTS}"
 
 
+INHERITED, LOCAL = "inherit", "local"  # names of places
+
+
 class Place(Protocol):
     """A place that runs the benchmark program."""
 
@@ -107,7 +110,7 @@ class LocalPlace:
 
     rank = 0
     beta = 0.0
-    name = "local"
+    name = LOCAL
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class InheritedPlace:
     """The MPI job that this process is a rank of."""
 
     beta = 0.0
-    name = "inherit"
+    name = INHERITED
 
     def __init__(
         self, family: str | None, prefix: str = program.PREFIX, named: networks.Named | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from ..base.busy import busy
 from .job import Ended, Wishes, run_once
 
 
@@ -21,6 +22,7 @@ class Comparison:
     with_it: list[float]
     control: list[float]
     last: Ended  # the last run with the library
+    remarks: Sequence[str] = ()  # on the machine, when the runs began
 
     @property
     def gain(self) -> float:
@@ -61,6 +63,7 @@ class Comparison:
             f"control   {median(self.control):.3f} s (without, once more)",
             f"with      {median(self.with_it):.3f} s",
             self.verdict(),
+            *self.remarks,
         ])  # fmt: skip
 
     def _part(self, seconds: float) -> float:
@@ -80,6 +83,7 @@ def compare(
 
     The order within a turn changes, so that a machine that becomes faster or slower hits all alike.
     """
+    remarks = busy()
     times: dict[str, list[float]] = {"without": [], "with": [], "control": []}
     last = Ended(0, 0.0)
     for turn in range(turns):
@@ -92,4 +96,4 @@ def compare(
                 return ended
             times[kind].append(ended.seconds)
             last = ended if kind == "with" else last
-    return Comparison(times["without"], times["with"], times["control"], last)
+    return Comparison(times["without"], times["with"], times["control"], last, remarks)

@@ -421,5 +421,6 @@ def _comparison_json(result: Comparison) -> dict[str, Any]:
         "control_gain": result.control_gain,
         "control_range": result.control_spread,
         "verdict": result.verdict(),
+        "remarks": list(result.remarks),
         "job": result.last.summary,
     }
