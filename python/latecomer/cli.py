@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -17,12 +18,13 @@ from .command.parse import dispatch
 from .verbs.commands import COMMANDS
 
 _STREAMS = (0, 1, 2)
+_OF_CORE = "incompatible function arguments"  # the core's functions take no such number
 
 
 def run(words: Sequence[str]) -> int:
     """Run one command line and return its exit code: 0, 2 for a usage error, 1 otherwise."""
     try:
-        code = _run([str(word) for word in words] or ["--help"])
+        code = _within_bounds([str(word) for word in words] or ["--help"])
         sys.stdout.flush()
     except KeyboardInterrupt:
         say("interrupted")
@@ -39,6 +41,19 @@ def run(words: Sequence[str]) -> int:
         where = error.filename or "standard output"
         return _fail(f"cannot read or write {where}: {error.strerror or error}", 1)
     return code
+
+
+def _within_bounds(words: Sequence[str]) -> int:
+    """Run, and name the command where no option's bound kept a number from being too much."""
+    try:
+        return _run(words)
+    except (MemoryError, OverflowError, TypeError) as error:
+        if isinstance(error, TypeError) and _OF_CORE not in str(error):
+            raise
+        why = "a number is too large or too small for it; give another one"
+        if isinstance(error, MemoryError):
+            why = "not enough memory; ask for less"
+        raise RuntimeError(f"{shlex.join(words)}: {why}") from None
 
 
 def _run(words: Sequence[str]) -> int:

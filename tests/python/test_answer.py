@@ -159,6 +159,29 @@ def test_of_ranks_that_share_no_call_each_team_has_its_late_one():
     assert teams([]) == []
 
 
+def test_of_two_ranks_one_is_late_after_the_other():
+    """Their median is halfway, so that half of the lateness would be told."""
+    words, work = Words(), np.full((12, 2), 0.02)
+    work[:, 1] += 0.01
+    pair = loop_of(work)
+    assert "12 calls, 10 ms after the other rank, in the mean" in answer(analyse(pair)).where
+    more = group_of(*arrivals_and_exits(12, 4), words)  # at the same place
+    both = trace_of([replace(pair.groups[0], name="pair"), more], words)
+    assert "after the median rank" in answer(analyse(both)).where
+
+
+@pytest.mark.parametrize(("ranks", "says"), [
+    (2, "10 ms after the other rank"), (3, "5 ms after the median rank"),
+])  # fmt: skip
+def test_the_summary_of_two_ranks_tells_half_of_the_lateness(ranks, says):
+    place = {"collective": "barrier", "site": "", "bytes": 0, "calls": 20, "last": 20,
+             "cost_s": 0.2, "waiting_s": 0.2, "lateness_s": 0.1}  # fmt: skip
+    job = JOB | {"ranks": ranks, "told": 20, "sampled_from": 20, "waiting_s": 0.2 / ranks,
+                 "cost_s": [0.0, 0.2, 0.0][:ranks], "waited_s": [0.2, 0.0, 0.0][:ranks],
+                 "hosts": ["a"] * ranks, "places": [place], "clock_error_s": 0.0}  # fmt: skip
+    assert says in answer_of(facts_of_job(job)).where
+
+
 def test_a_host_is_named_where_its_ranks_are_late_together():
     hosts = [f"node{rank // 8}" for rank in range(32)]
     trace = loop_of(work_of(40, 32, late=range(8, 16)), hosts=hosts)
@@ -214,9 +237,54 @@ def test_calls_that_nobody_knows_name_nobody():
     trace.groups[0].exit[:, 0] = np.nan
     said = answer(analyse(trace))
     assert said.who == (
-        "Nobody is named: none of the 5 calls is known on all its ranks, so nothing is said."
+        "Nobody is named: none of the 5 calls can be used: not all their ranks tell them."
     )
     assert "%" not in said.text()
+    assert said.next.startswith("Read the remarks")
+
+
+def half_known(calls, missing=(3,), hosts=("a", "a", "b", "b")):
+    """Two groups: all ranks, of which some tell nothing, and the first two, where rank 1 is late."""
+    words = Words()
+    arrival, leave = arrivals_and_exits(calls, 4)
+    pair = group_of(*arrivals_and_exits(20, 2), words, name="pair", members=[0, 1])
+    arrival[:, list(missing)] = leave[:, list(missing)] = np.nan
+    trace = trace_of([group_of(arrival, leave, words), pair], words, hosts=list(hosts))
+    trace.clock_error[list(missing)] = np.nan
+    return trace
+
+
+@pytest.mark.parametrize(("missing", "files"), [
+    ([2], "the file of rank 2 is missing"), ([2, 3], "the files of ranks 2 and 3 are missing"),
+])  # fmt: skip
+def test_where_most_calls_lack_a_rank_nobody_is_named(missing, files):
+    said = answer(analyse(half_known(21, missing)))
+    assert said.who == f"Nobody is named: {files}, 21 of 41 calls cannot be used."
+    assert said.next.startswith("Bring together the files of all ranks; then: ")
+    assert "%" not in said.text()
+    assert answer(analyse(half_known(20, missing))).who.startswith("Rank 1 on host a is late.")
+    assert "files of 9 ranks, such as 3, are missing" in answer(analyse(half_known_of_many())).who
+
+
+def half_known_of_many():
+    words = Words()
+    arrival, leave = arrivals_and_exits(5, 12)
+    arrival[:, 3:] = np.nan
+    trace = trace_of([group_of(arrival, leave, words)], words)
+    trace.clock_error[3:] = np.nan
+    return trace
+
+
+def test_no_host_is_named_by_ranks_that_are_not_known():
+    """The others of a host may be late or not; a rank whose host is not known is of no host."""
+    trace = loop_of(work_of(40, 3, late=(0, 1, 2)), hosts=["a", "a", "a"])
+    silent = [f"b{rank}" for rank in range(9)] + ["a"]
+    trace = replace(trace, hosts=[*trace.hosts, *silent], begin=np.full(13, np.nan),
+                    end=np.full(13, np.nan), clock_error=np.zeros(13))  # fmt: skip
+    assert answer(analyse(trace)).who == "Nobody in particular is late."
+    cost = np.array([2.0, 2.0, 2.0, 0.0, 0.0])
+    assert late_ranks(cost, ["a", "a", "a", "b", "b"]) == ([0, 1, 2], True)
+    assert late_ranks(cost, ["a", "a", "a", "?", "?"]) == ([], False)
 
 
 # ---- the sentences
@@ -272,6 +340,8 @@ COMMON = Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1])
     ({"waiting": 0.5}, "moving", "Moving data dominates"),
     ({"waiting": 0.1, "moving": 0.1}, "little", "Collectives take little"),
     ({"unknown": "why"}, "unclear", "Without arrivals"),
+    ({"unknown": "why", "known": False, "folder": "a"}, "lacking", "Without arrivals"),
+    ({"unknown": "why", "known": False, "folder": "a", "lacking": False}, "odd", "Without arri"),
 ])  # fmt: skip
 def test_the_remedy_and_the_verdict_follow_the_finding(changes, key, says):
     known = replace(COMMON, **changes)

@@ -9,8 +9,10 @@ from typing import Annotated
 
 import pytest
 from bench_helpers import run_verb
+from latecomer.cli import run
 from latecomer.command.declare import Group, Seconds, UsageError, argument, flag, option, parameters
 from latecomer.command.parse import read
+from latecomer.verbs.commands import COMMANDS
 from simulate_helpers import SMALL, refusal, rows_of, simulate
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +31,82 @@ def verb(
 
 def runner(command: Annotated[list[str], argument("COMMAND...", "A program.")]) -> None:
     """Run something."""
+
+
+def numbers():
+    """Each option that is a number, of all verbs."""
+    found = []
+
+    def look(group, path):
+        for name, command in group.commands.items():
+            if isinstance(command, Group):
+                look(command, f"{path}{name} ")
+            else:
+                found.extend((path + name, each) for each in parameters(group.verb(name))
+                             if each.type in (int, float))  # fmt: skip
+
+    look(COMMANDS, "")
+    return found
+
+
+@pytest.mark.parametrize(("verb", "given"), numbers(), ids=lambda each: getattr(each, "name", each))
+def test_numbers_have_bounds_and_huge_ones_are_refused(verb, given):
+    least, most = given.option.min, given.option.max
+    assert least is not None
+    assert most is not None
+    assert given.read(str(least)) == least
+    assert given.read(str(most)) == most
+    for text in ("1" + 20 * "0", "1" + 400 * "0", "inf", "nan", "-1" + 20 * "0"):
+        with pytest.raises(UsageError, match=f"{text}'?; give a .*number from {least} to {most}"):
+            given.read(text)
+    if most < 10**10:
+        with pytest.raises(UsageError, match=f"{10**10}; give a number from {least} to {most}"):
+            given.read(str(10**10))
+
+
+HUGE = "9999999999"
+
+
+@pytest.mark.parametrize("words", [
+    "simulate --nodes 4 --algorithms ring --iterations {}", "simulate --nodes {}",
+    "simulate --ranks {}", "simulate --nodes 4 --per-node {}", "bench --iterations {}",
+    "bench --place local --nodes 2 --per-node {}", "bench --place local --nodes {}",
+    "bench --place local --nodes 4000 --per-node 4000",
+    "tune --place local --nodes {} --output z.json",
+    "show ring -n 4 --per-node {}", "show linear_tree -n 4 --root {}", "show ring -n {}",
+    "verify --ranks {}", "rules explain {rules} --collective allreduce --bytes 1MiB --ranks {}",
+    "rules explain {rules} --collective allreduce --bytes 1MiB --ranks 4 --per-node {}",
+    "rules explain {rules} --collective allreduce --bytes 1MiB --ranks 4 --late-ranks {}",
+    "report tr1 --budget inf", "report tr1 --budget 1e308", "lab run --nodes {} --rate 1gbit x",
+])  # fmt: skip
+def test_huge_numbers_are_errors_and_no_tracebacks(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules.json").write_text('{"version": 1, "rules": []}')
+    text = words.replace("{}", HUGE).replace("{rules}", "rules.json")
+    assert run(text.split()) in (1, 2)
+    assert capsys.readouterr().err.startswith("latecomer: error: ")
+
+
+@pytest.mark.parametrize(("error", "says"), [
+    (MemoryError(), "not enough memory"), (OverflowError("x"), "a number is too large"),
+    (TypeError("f(): incompatible function arguments. Two lines\n1. f"), "a number is too large"),
+])  # fmt: skip
+def test_what_no_bound_holds_names_the_command(monkeypatch, capsys, error, says):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("latecomer.cli.dispatch", fail)
+    assert run(["show", "a b"]) == 1
+    assert capsys.readouterr().err.startswith(f"latecomer: error: show 'a b': {says}")
+
+
+def test_an_error_in_the_program_keeps_its_traceback(monkeypatch):
+    def fail(*_):
+        raise TypeError("unexpected keyword")
+
+    monkeypatch.setattr("latecomer.cli.dispatch", fail)
+    with pytest.raises(TypeError):
+        run(["show"])
 
 
 # ---- words
@@ -122,7 +200,7 @@ def test_help_fits_a_narrow_terminal(monkeypatch):
     shown = run_verb("simulate", "--help").stdout
     wide = [line for line in shown.splitlines() if len(line) > 60]
     assert all(len(line.split()) == 1 or line.startswith("  --") for line in wide)  # unbreakable
-    assert "[from 1 up; default: 32]" in " ".join(shown.split())
+    assert "[from 1 to 1000000; default: 32]" in " ".join(shown.split())
     assert "--network COSTS" in shown
     assert "PLACE" not in run_verb("calibrate", "--help").stdout.split("--place")[0]  # hidden
 
@@ -314,7 +392,7 @@ def test_nodes_count_ranks_where_only_the_network_knows_them(capsys):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--per-node", "0"], "Invalid value for --per-node: 0; give a number from 1 up"),
+        (["--per-node", "0"], "Invalid value for --per-node: 0; give a number from 1 to 4096"),
         (["--per-node", "2", "--network", "per_node=3"],
          "--per-node 2 with per_node in --network: 3; leave one of them out"),
         (["--per-node", "2", "--nodes", "2049"], "--nodes out of range: 2049; use 1 to 2048"),

@@ -464,3 +464,20 @@ def test_two_lists_of_events_in_one_file_are_said(tmp_path):
     trace = read(folder)
     check(trace)
     assert "rank1.json, character" in remark(trace, "several lists of events")
+
+
+def test_where_all_lengths_are_wrong_nothing_is_said_beside_the_remarks(tmp_path, capsys):
+    """On one rank, or on all of them; NumPy's warnings are errors in tests."""
+    for ranks in (range(1), range(RANKS)):
+        folder = tmp_path / str(len(ranks))
+        folder.mkdir()
+        for rank in range(RANKS):
+            trace = load(rank)
+            for event in trace["traceEvents"] if rank in ranks else ():
+                if event.get("ph") == "X":
+                    event["dur"] = -5
+            store(folder, rank, trace)
+        assert run(["report", str(folder)]) == 0
+        told = capsys.readouterr()
+        assert "Nobody is named: none of the" in told.out
+        assert "Warning" not in told.err

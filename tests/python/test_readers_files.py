@@ -187,7 +187,7 @@ def test_a_missing_rank_is_said(tmp_path):
     folder = stored(tmp_path, job())
     (folder / "rank3.json").unlink()
     trace = read(folder)
-    assert trace.remarks == ["no file of 1 of 4 ranks, such as 3"]
+    assert trace.remarks == ["no file of rank 3, of 4 ranks"]
     assert analyse(trace).ranks.calls.tolist() == [0] * RANKS
 
 

@@ -3,6 +3,7 @@
 import pytest
 from latecomer import cli
 from latecomer.command.declare import UsageError
+from latecomer.dropin import Comparison, Ended
 from latecomer.verbs.settings import claimed
 
 
@@ -80,3 +81,20 @@ def test_of_two_jobs_that_trace_into_one_folder_the_second_is_refused(launcher, 
     assert not trace.exists()  # a job that left no trace leaves no folder that would be refused
     with claimed(trace), pytest.raises(UsageError), claimed(trace):
         pass
+
+
+@pytest.mark.parametrize(("without", "with_it", "control", "says"), [
+    # turn by turn it would be faster by 10 %, while the medians say slower by 6 %
+    ([2.0, 1.0, 1.6], [1.8, 0.9, 1.7], [1.6, 1.5, 1.7], "no difference can be told: runs without "
+     "latecomer differ by as much (control: 1.000 to 2.000 s)"),
+    ([1.0, 1.01, 1.02], [0.9, 0.91, 2.0], [1.0, 1.03, 1.02], "faster by 9.9 % with latecomer"),
+    ([1.0, 1.01, 1.02], [1.2, 1.1, 1.0], [1.0, 1.03, 1.02], "slower by 8.9 % with latecomer"),
+    ([1.0], [1.0], [1.0], "no difference can be told: runs without latecomer differ by as much "
+     "(control: 1.000 to 1.000 s)"),
+])  # fmt: skip
+def test_the_verdict_of_a_comparison_follows_from_the_times_shown(without, with_it, control, says):
+    found = Comparison(without, with_it, control, Ended(0, 1.0))
+    *times, verdict = found.text().splitlines()
+    assert verdict == says
+    first, _, third = (float(line.split()[1]) for line in times)
+    assert found.gain == pytest.approx(1 - third / first)

@@ -28,7 +28,7 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
             "--op does not go with ring: non-commutative; use all, or of auto, dual_root, fastest, ",
         ),
         (["--nodes", "4097"], "--nodes out of range: 4097; use 1 to 4096, since"),
-        (["--nodes", "1", "--per-node", "5000"], "--per-node out of range: 5000; use 1 to 4096"),
+        (["--nodes", "1", "--per-node", "5000"], "--per-node: 5000; give a number from 1 to 4096"),
         (["--nodes", "0-4"], "--nodes out of range: 0; use 1 to 4096, since"),
         (["--nodes", "8-2"], "--nodes is no range: '8-2'; use FROM-TO"),
         (["--nodes", "2-8:x1"], "--nodes is no range: '2-8:x1'"),

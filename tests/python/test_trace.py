@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from latecomer import cli
+from latecomer.base.output import say
 from latecomer.trace import TraceError, Words, align, read
 from latecomer.trace import native_file as native
 from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of
@@ -46,7 +47,7 @@ def test_calls_that_a_rank_did_not_make_are_not_known(tmp_path):
 def test_a_missing_file_is_said(folder):
     (folder / "rank-1.trace").unlink()
     trace = read(folder)
-    assert trace.remarks == ["no file of 1 ranks, such as 1"]
+    assert trace.remarks == ["no file of rank 1, of 3 ranks"]
     assert trace.clock == "all ranks read one clock"
     assert np.isnan(trace.groups[0].arrival[:, 1]).all()
 
@@ -55,8 +56,8 @@ def test_nothing_is_concluded_from_calls_of_which_a_rank_lacks(folder, capsys):
     (folder / "rank-1.trace").unlink()
     assert cli.run(["report", str(folder)]) == 0
     told = capsys.readouterr()
-    assert "no file of 1 ranks, such as 1" in told.err
-    assert "is known on all its ranks, so nothing is said" in told.out
+    assert "no file of rank 1, of 3 ranks" in told.err
+    assert "the file of rank 1 is missing, none of the 12 calls can be used." in told.out
     assert "nothing can be concluded" in told.out
     assert "% of the time" not in told.out
 
@@ -307,3 +308,31 @@ def test_the_command_names_the_error(folder, capsys):
         _patched(folder, native.HEADER, "version", 2, rank=rank)
     assert cli.run(["report", str(folder)]) == 1
     assert "version: 2; right would be 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [30, 60, 100])
+def test_on_a_terminal_the_answer_is_folded(folder, capsys, monkeypatch, columns):
+    """Elsewhere each of its lines is one."""
+    words = ["report", str(folder), "--budget", "0"]
+    assert cli.run(words) == 0
+    whole = capsys.readouterr().out.splitlines()
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert cli.run(words) == 0
+    lines = capsys.readouterr().out.splitlines()
+    begins = [at for at, line in enumerate(lines) if re.match("(who|cost|where|next):", line)]
+    assert len(begins) == 4
+    for at in range(begins[0], begins[3] + 1):
+        assert len(lines[at]) <= max(columns, 40) or len(lines[at].split()) == 1
+        assert at in begins or lines[at].startswith(7 * " " + lines[at].strip()[0])
+    folded = " ".join(line.strip() for line in lines[: begins[3]])
+    assert folded == " ".join(whole[:3])
+
+
+def test_lines_of_a_run_are_folded_below_their_words(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    say("who:   " + 12 * "late ", hang=7)
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == "latecomer: who:   late late late late"
+    assert rest[0] == 18 * " " + "late late late late"

@@ -209,3 +209,15 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     assert (value["mpi"], value["started"]) == ("Open MPI 4.1.4", pytest.approx(Files.STARTED))
     assert value["by_site"][0]["code"] == "step (app.c:4)"
     assert value["answer"]["who"] == "Rank 1 on host node1 is late."
+
+
+@pytest.mark.parametrize("module", [
+    "MPI.openmpi.cpython-311-x86_64-linux-gnu.so", "MPI.mpich.cpython-39-aarch64-linux-gnu.so",
+    "MPI.cpython-312-x86_64-linux-gnu.so", "MPI.abi3.so", "MPI.mpi_abi.abi3.so",
+])  # fmt: skip
+def test_calls_of_python_have_no_offset_in_a_library(module):
+    """One offset stands for all lines of the program that call the same function of mpi4py."""
+    site = f"{module}+0x1290ef"
+    found = lines_of([site, f"{site} (__pyx_pw_Allreduce+0x10)", "libMPI.so+0x1"], About())
+    assert set(found) == {site, f"{site} (__pyx_pw_Allreduce+0x10)"}
+    assert set(found.values()) == {"Python (all its calls count as one place)"}

@@ -54,7 +54,8 @@ def slow(group, ranks):
             waits = max(min(last, leave[place]) - arrival[place], 0)
             sums["waiting"][rank] += waits
             sums["moving"][rank] += max(leave[place] - arrival[place] - waits, 0)
-            lateness[rank].append(arrival[place] - median)
+            others = [time for at, time in enumerate(arrival) if at != place]
+            lateness[rank].append(arrival[place] - (others[0] if len(others) == 1 else median))
         latest = group.members[arrival.index(last)]
         sums["last"][latest] += 1
         sums["first"][group.members[arrival.index(min(arrival))]] += 1

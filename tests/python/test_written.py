@@ -137,3 +137,37 @@ def test_devices_take_several_results(tmp_path):
     check_apart([null, null])
     with pytest.raises(UserError, match="two results"):
         check_apart([tmp_path / "a", tmp_path / "x" / ".." / "a"])
+
+
+def test_the_answer_comes_before_a_page_that_cannot_be_written(tmp_path, trace, capsys):
+    """The name of a file that is not whole yet is never told."""
+    (tmp_path / "file").touch()
+    named = tmp_path / "file" / "a.html"
+    why = "Not a directory"
+    for option in (["--html", str(named)], ["--html", str(named), "--json"]):
+        assert run(["report", str(trace), "--budget", "0", *option]) == 1
+        told = capsys.readouterr()
+        assert "Rank 1 on host node1 is late." in told.out
+        said = f"no page: {named} cannot be written ({why}); name another file with --html"
+        assert told.err.strip().endswith(said)
+        assert ".latecomer" not in told.err
+    (trace / "report.html").mkdir()
+    assert run(["report", str(trace), "--budget", "0"]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("who:   Rank 1 on host node1 is late.")
+    assert f"no page: {trace / 'report.html'} cannot be written (Is a directory); name" in told.err
+
+
+def test_a_folder_that_cannot_be_written_is_named_by_the_file(tmp_path):
+    path = tmp_path / "none" / "a.csv"
+    with pytest.raises(FileNotFoundError) as caught:
+        write_text(path, "text")
+    assert caught.value.filename == str(path)
+
+
+def test_names_of_files_do_not_act_on_a_terminal(tmp_path, capsys):
+    folder = Files(3).write(tmp_path / "a\x1b[31mb", *arrivals_and_exits(12, 3))
+    assert run(["report", str(folder), "--budget", "0"]) == 0
+    told = capsys.readouterr()
+    assert "wrote " in told.err
+    assert "\x1b" not in told.out + told.err

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import called
+from ..trace.model import ranks_said
 from .blame import late_ranks, place_of, teams, waiters
 from .origin import Origin
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
@@ -33,6 +34,7 @@ from .wording import (
 if TYPE_CHECKING:
     from .lateness import Lateness
 
+HANG = 7  # characters of a line before its sentence
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
 # Of a trace, which does not tell what a program has: without and with messages.
@@ -50,8 +52,12 @@ class Answer:
 
     def text(self) -> str:
         """Four lines."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The same, one by one: what each says begins after `HANG` characters."""
         lines = (("who", self.who), ("cost", self.cost), ("where", self.where), ("next", self.next))
-        return "\n".join(f"{name + ':':<6} {words}" for name, words in lines)
+        return [f"{name + ':':<{HANG - 1}} {words}" for name, words in lines]
 
 
 @dataclass(frozen=True)
@@ -74,11 +80,12 @@ class Facts:
     others: int | None = None  # ... over so many that wait; None: all other ranks
     saved: float | None = None  # by how much the run would be shorter without that, in seconds ...
     elapsed: float = 0.0  # ... of so many
-    lateness: float | None = None  # of `late` at `place`, mean
+    lateness: float | None = None  # of `late` at `place`, mean ...
+    of_two: bool = False  # ... after the other one of two ranks, in place of the median rank
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
-    known: bool = True  # False: no call is, so neither are `waiting` and `moving`, ...
-    lacking: bool = True  # ... since ranks told nothing of their calls
+    known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`, ...
+    lacking: bool = True  # ... since files of ranks are missing
     unknown: str = ""  # why nothing can be said of who is late, as a sentence
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not looked at
@@ -122,7 +129,7 @@ def finding(facts: Facts) -> str:
     if not facts.known and not facts.folder:
         return "little"  # all ranks told what they did, and there was nothing to look at
     if facts.unknown:
-        return "unclear" if facts.known or facts.lacking else "odd"
+        return "unclear" if facts.known else "lacking" if facts.lacking else "odd"
     if facts.waiting + facts.moving < LITTLE * facts.run:
         return "little"
     if facts.moving >= CLEAR * facts.waiting:
@@ -150,7 +157,7 @@ def _who(facts: Facts) -> str:
 def _cost(facts: Facts) -> str:
     if not facts.known:
         unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
-        return f"Without calls that are known on all ranks nothing can be concluded{unseen}."
+        return f"With so few calls that are known on all ranks nothing can be concluded{unseen}."
     whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
     waiting, moving = percent(facts.waiting / whole), percent(facts.moving / whole)
     shares = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
@@ -189,7 +196,8 @@ def _place(facts: Facts) -> str:
         last = f"{who} comes last in {of}"
     if facts.late and facts.lateness and facts.lateness > 0:
         who = "" if last else "they come "
-        after = f"{seconds(facts.lateness)} after the median rank, in the mean"
+        whom = "other" if facts.of_two else "median"
+        after = f"{seconds(facts.lateness)} after the {whom} rank, in the mean"
         last = f"{last}, {after}" if last else f"{who}{after}"
     if not facts.place:
         return f"In no single place; {last}." if last else "In no single place."
@@ -278,16 +286,17 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         run_command=run_command or ("COMMAND" if native else ""),
         remarks=_remarks(found),
     )
-    if found.origin is not None and found.origin.waits:
+    missing = np.flatnonzero(np.isnan(trace.clock_error)).tolist()  # ranks without a file
+    by_messages = found.origin is not None and found.origin.waits > 0
+    complete = sum(group.complete for group in found.groups)
+    if found.incomplete > complete and (missing or not by_messages):
+        return _without_most_calls(common, missing, found.incomplete, complete)
+    if found.origin is not None and by_messages:
         return _facts_of_origin(found, found.origin, common)
-    if not ranks.calls.any():
-        why = (
-            f"none of the {found.incomplete:,} calls is known on all its ranks, so nothing is said"
-        )
-        lacking = bool(np.isnan(trace.clock_error).any())  # of ranks without a file
-        return replace(common, known=False, lacking=lacking, unknown=why)
     shared = [group.group.members for group in found.groups if group.complete]
     late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
+    if not ranks.calls[late].all():  # a host is as late as its ranks that are known
+        late, host = [], False
     where = place_of(found, late)
     named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
                     place=where.name if where else "",
@@ -298,8 +307,25 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         )
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
-                            calls=where.calls)  # fmt: skip
+                            calls=where.calls, of_two=where.of_two)  # fmt: skip
     return unless_unclear(named, found.clock_error, _spread(found))
+
+
+def _without_most_calls(common: Facts, missing: list[int], left: int, used: int) -> Facts:
+    """Who is late in the few calls that remain may be anybody: they are those of some groups."""
+    if used:
+        why = f"{left:,} of {left + used:,} calls cannot be used"
+    else:
+        why = f"none of the {left:,} calls can be used"
+    why = f"{_files_of(missing)}, {why}" if missing else f"{why}: not all their ranks tell them"
+    return replace(common, known=False, lacking=bool(missing), unknown=why, remarks=())
+
+
+def _files_of(missing: list[int]) -> str:
+    if len(missing) == 1:
+        return f"the file of rank {missing[0]} is missing"
+    said = ranks_said(missing)
+    return f"the files of {said}{',' if 'such as' in said else ''} are missing"
 
 
 def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
@@ -353,7 +379,7 @@ def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
 
 
 def _spread(found: Lateness) -> float:
-    """From the median to the last arrival, in the mean."""
+    """The lateness of the last rank, in the mean."""
     calls = max(sum(group.complete for group in found.groups), 1)
     return sum(site.spread * site.calls for site in found.sites) / calls
 

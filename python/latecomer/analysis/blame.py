@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST = 4  # ranks that are named one by one
 _SMALL = 16  # members
 _LITTLE = 0.05  # of what the rank waits that waits longest
+_UNKNOWN = frozenset({"", "?"})  # names of hosts
 _HALF = 0.5  # of the cost: less is no place for it
 
 
@@ -30,7 +31,8 @@ def late_ranks(
 ) -> tuple[list[int], bool]:
     """The ranks to be named, by what the others waited for each; True: they are those of a host.
 
-    No ranks if nobody stands out. A host is named if its ranks together stand out. `teams`: the
+    No ranks if nobody stands out. A host is named if its ranks together stand out, and the hosts of
+    all ranks are known. `teams`: the
     sizes of the sets of ranks that share no call with other ranks; in each half can be named. By
     default all ranks are one team.
     """
@@ -47,7 +49,7 @@ def late_ranks(
             alone = len(on) == 1 and hosts.count(hosts[those[0]]) == count < len(cost)
             return those, count > 1 and alone
     names = list(dict.fromkeys(hosts))
-    if 1 < len(names) < len(cost):
+    if 1 < len(names) < len(cost) and not _UNKNOWN.intersection(names):
         number = {name: at for at, name in enumerate(names)}
         place = np.array([number[host] for host in hosts])
         found, _ = late_ranks(np.bincount(place, weights=cost))
@@ -81,6 +83,7 @@ class Where:
     calls: int  # of the first of the ranks
     last_share: float  # of these, in which it was last
     lateness: float  # seconds, mean of the ranks
+    of_two: bool  # the calls of each of these ranks are those of two ranks
 
 
 def place_of(found: Lateness, late: Sequence[int]) -> Where | None:
@@ -106,12 +109,14 @@ def place_of(found: Lateness, late: Sequence[int]) -> Where | None:
 def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where:
     cost = waiting = lateness = times = 0.0
     calls = last = 0
+    sizes = set()
     for site in sites:
         waiting += site.waiting
         for at in _places(site.members, late):
             cost += float(site.by_member.cost[at])
             lateness += float(site.by_member.lateness[at])
             times += site.calls
+            sizes.add(len(site.members))
             if site.members[at] == late[0]:
                 calls += site.calls
                 last += int(site.by_member.last[at])
@@ -122,6 +127,7 @@ def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where
         calls=calls,
         last_share=last / max(calls, 1),
         lateness=lateness / max(times, 1.0),
+        of_two=sizes == {2},
     )
 
 

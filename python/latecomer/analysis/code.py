@@ -2,7 +2,8 @@
 
 A place is `module+0x12f9`, perhaps with a symbol behind it: an address to return to. Lines are told
 only by a binary that is the one that ran: by its size and time of change, or because it was not
-changed since. Whatever fails leaves a place as it is.
+changed since. Whatever fails leaves a place as it is. Places of a Python program's calls lie in
+mpi4py's module, and tell nothing of the program.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from pathlib import Path
 from ..trace.about import About
 
 _SITE = re.compile(r"([^+/]{1,200})\+0x([0-9a-f]{1,16})(?: \((.+)\+0x[0-9a-f]+\))?")
+# mpi4py's module, as in MPI.openmpi.cpython-311-x86_64-linux-gnu.so.
+_MPI4PY = re.compile(r"MPI(\.[\w-]+)*\.(so|pyd)")
+PYTHON = "Python (all its calls count as one place)"
 _TOOLS = (
     ("llvm-symbolizer", ["--output-style=GNU", "--functions", "--demangle", "--no-inlines"]),
     ("addr2line", ["-f", "-C"]),
@@ -36,6 +40,9 @@ def lines_of(sites: Iterable[str], about: About, seconds: float = _SECONDS) -> d
         if not match:
             continue
         module, offset, symbol = match[1], int(match[2], 16), match[3]
+        if _MPI4PY.fullmatch(module):
+            found[site] = PYTHON
+            continue
         modules.setdefault(module, {})[site] = offset
         if symbol:
             found[site] = f"{_short(symbol)} ({module}+0x{offset:x})"

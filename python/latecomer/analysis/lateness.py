@@ -2,8 +2,9 @@
 
 Definitions, for one call: a rank waits from its arrival to the last arrival before it leaves (see
 `trace/waits.py`); then it moves data, until its exit. The lateness of a rank is its arrival minus
-the median arrival of the call. If the last two arrive at the same instant, nobody is last. Calls
-that not all members are known to have entered and left are left out, and counted.
+the median arrival of the call, or of two ranks, minus the other's arrival. If the last two arrive
+at the same instant, nobody is last. Calls that not all members are known to have entered and left
+are left out, and counted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import Group, Trace
+from ..trace.model import Group, Trace, earliest, latest
 from ..trace.waits import met, synchronising, waiting
 from .origin import Origin
 from .parts import Parts, split
@@ -52,7 +53,7 @@ class Series:
 
     first: NDArray[np.int64]  # calls: the bins' bounds, one more than bins
     time: Floats  # of the first arrival of the bin's first call, seconds
-    spread: Floats  # mean over the calls of last minus median arrival, seconds
+    spread: Floats  # mean over the calls of the last rank's lateness, seconds
     worst: Floats  # its maximum
     moving: Floats  # mean over calls and ranks, seconds
     heat: NDArray[np.float32]  # (rank bins, bins): lateness; of several ranks that of the latest
@@ -95,10 +96,8 @@ class Lateness:
     @property
     def run_seconds(self) -> float:
         """From the first rank's begin to the last rank's end."""
-        ends = np.nanmax(self.trace.end) if np.isfinite(self.trace.end).any() else -np.inf
-        begins = np.nanmin(self.trace.begin) if np.isfinite(self.trace.begin).any() else np.inf
-        first = min([float(begins), *(float(np.nanmin(g.group.arrival)) for g in self.groups)])
-        last = max([float(ends), *(float(np.nanmax(g.group.exit)) for g in self.groups)])
+        first = earliest(self.trace.begin, *(each.group.arrival for each in self.groups))
+        last = latest(self.trace.end, *(each.group.exit for each in self.groups))
         return max(last - first, 0.0)
 
     @cached_property
@@ -177,8 +176,8 @@ def _run_times(trace: Trace) -> Floats:
     for group in trace.groups:
         if len(group):
             some = [0, -1]  # calls are sorted
-            np.minimum.at(first, group.members, np.nanmin(_filled(group.arrival[some], np.inf), 0))
-            np.maximum.at(last, group.members, np.nanmax(_filled(group.exit[some], -np.inf), 0))
+            np.minimum.at(first, group.members, _filled(group.arrival[some], np.inf).min(0))
+            np.maximum.at(last, group.members, _filled(group.exit[some], -np.inf).max(0))
     first, last = np.fmin(trace.begin, first), np.fmax(trace.end, last)
     run = last - first
     return np.where(np.isfinite(run) & (run > 0), run, 0.0)
@@ -197,6 +196,14 @@ def _correlation(moments: Floats) -> Floats:
     usable = (pairs > 2) & (variance > 1e-18)
     found = np.where(usable, covariance / np.where(usable, variance, 1.0), np.nan)
     return np.clip(found, -1.0, 1.0)
+
+
+def lateness(arrival: Floats, in_order: Floats) -> Floats:
+    """Of shape (calls, ranks); `in_order`: the same arrivals, in the order of time."""
+    ranks = arrival.shape[1]
+    if ranks == 2:  # their median is halfway
+        return arrival - arrival[:, ::-1]
+    return arrival - (in_order[:, (ranks - 1) // 2] + in_order[:, ranks // 2])[:, None] / 2
 
 
 def _stretches(group: Group) -> Iterator[slice]:
@@ -245,15 +252,15 @@ class _Group:
             arrival, leave = arrival[whole], leave[whole]
         order = np.argsort(arrival, axis=1, kind="stable")
         in_order = np.take_along_axis(arrival, order, axis=1)
-        half, size = (self.group.size - 1) // 2, self.group.size
-        median = (in_order[:, half] + in_order[:, size // 2]) / 2
+        size = self.group.size
         last, second = in_order[:, -1], in_order[:, -2]
         last_rank = np.where(last > second, arrival.argmax(axis=1), -1)
         by_all = self.by_all[place]
         stays = met(arrival, leave, by_all)
         waits = waiting(arrival, leave, by_all)
         moving = np.clip(leave - arrival - waits, 0.0, None)
-        late = arrival - median[:, None]
+        late = lateness(arrival, in_order)
+        spread = late.max(axis=1)
         self.complete += len(place)
         self.calls += len(place)
         somebody = np.flatnonzero(last_rank >= 0)
@@ -269,9 +276,9 @@ class _Group:
         self._add_moments(late, last_rank)
         self.whole[place] = True
         self.call_waiting[place], self.call_moving[place] = waits.sum(1), moving.sum(1)
-        self.call_spread[place], self.call_last[place] = last - median, last_rank
+        self.call_spread[place], self.call_last[place] = spread, last_rank
         self.call_after[place] = leave.max(axis=1) - last
-        self._add_bins(place, late, last - median, moving)
+        self._add_bins(place, late, spread, moving)
 
     def _add_moments(self, late: Floats, last_rank: NDArray[np.int64]) -> None:
         joined = late if self.before is None else np.vstack([self.before, late])
@@ -307,9 +314,8 @@ class _Group:
         """The figures."""
         calls = np.maximum(self.bin_calls, 1)
         heat = np.maximum.reduceat(self.late_sums / calls[:, None], self.rank_bounds[:-1], axis=1)
-        with np.errstate(invalid="ignore"):
-            arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
-            time = np.nanmin(np.where(np.isfinite(arrivals), arrivals, np.inf), axis=1)
+        arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
+        time = _filled(arrivals, np.inf).min(axis=1)
         series = Series(
             first=self.bounds,
             time=time,

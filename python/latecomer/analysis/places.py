@@ -40,7 +40,7 @@ class Site:
     calls: int
     waiting: float  # seconds, sums over calls and ranks
     moving: float
-    spread: float  # seconds: last minus median arrival, mean
+    spread: float  # seconds: the last rank's lateness, mean
     last_rank: int  # that came last most often; UNKNOWN: none ever did
     last_share: float
     fastest: float  # seconds: the shortest time from the last arrival to the last exit

@@ -58,13 +58,19 @@ REMEDIES = {
         LOOK,
     ),
     "unclear": Remedy(
-        "nobody is named, because nothing is known or clocks differ by more than the lateness",
+        "nobody is named, because clocks differ by more than the lateness",
         "not to be told from this run",
-        "bring together the files of all ranks, or trace a longer run",
+        "trace a longer run",
+        TRACE,
+    ),
+    "lacking": Remedy(
+        "nobody is named, because files of ranks are missing and most calls cannot be used",
+        "a folder that is not complete",
+        "bring together the files of all ranks",
         TRACE,
     ),
     "odd": Remedy(
-        "nobody is named: all ranks told their calls, but no call is known on all its ranks",
+        "nobody is named: all ranks told their calls, but most are not known on all their ranks",
         "files that do not go together, as the remarks say",
         "read the remarks: bring together files of one run and the same steps",
         TRACE,

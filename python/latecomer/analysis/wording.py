@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..trace.model import CONTROL
+from ..base.plain import plain
 
 
 def seconds(value: float) -> str:
@@ -34,11 +34,6 @@ def saved(took: float, before: float, error: float = 0.0) -> str:
     return f"{text} ± {100 * error / before:.1f}" if error and before > 0 else text
 
 
-def plain(text: str) -> str:
-    """Without control characters: names come from programs, and may act on a terminal."""
-    return text.translate(CONTROL)
-
-
 def group_name(name: str, ranks: int) -> str:
     """As in "MPI_COMM_WORLD (4 ranks)"; "group 0 (4 ranks)" where the name is a number."""
     name = plain(name)
@@ -66,7 +61,8 @@ DEFINITIONS = (
      "wait for those who come after. Shares are sums over the ranks, as parts of their run times."),
     ("moving data", "From then to the rank's exit: transfers, combining, and what the algorithm "
      "makes a rank wait for after the last arrival."),
-    ("lateness", "A rank's arrival minus the median arrival of the call; negative: early."),
+    ("lateness", "A rank's arrival minus the median arrival of the call, or of two ranks, minus "
+     "the other's arrival; negative: early."),
     ("last in", "The share of a rank's calls in which it was the last one to arrive. If two arrive "
      "last at the same instant, nobody was."),
     ("costs the others", "Between two arrivals a rank that is there waits for those that come "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -19,12 +20,38 @@ T = TypeVar("T")
 
 _MINUTE_S = 60.0
 _STEP_S = 0.3  # of a bar
+_NARROW, _USUAL = 40, 80  # columns
 _WIDE = 200  # columns of a table that no terminal shows
 
 
-def say(text: str) -> None:
-    """A word to the user, on stderr."""
-    print(f"latecomer: {text}", file=sys.stderr, flush=True)
+def say(text: str, *, hang: int | None = None) -> None:
+    """A word to the user, on stderr; with `hang` it is folded below so many of its characters."""
+    from .plain import plain
+
+    shown = "latecomer: " + "\n".join(map(plain, text.split("\n")))
+    if hang is not None:
+        shown = folded(shown, sys.stderr, len("latecomer: ") + hang)
+    print(shown, file=sys.stderr, flush=True)
+
+
+def folded(line: str, stream: TextIO, indent: int) -> str:
+    """A line for a terminal, in lines of its width that are indented after the first one."""
+    if not stream.isatty():
+        return line
+    from textwrap import fill
+
+    return fill(line, _width(stream), subsequent_indent=" " * indent, break_long_words=False,
+                break_on_hyphens=False)  # fmt: skip
+
+
+def _width(terminal: TextIO) -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told):
+        return max(int(told), _NARROW)
+    try:
+        return max(os.get_terminal_size(terminal.fileno()).columns, _NARROW)
+    except OSError:
+        return _USUAL
 
 
 def print_json(value: Any) -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from .errors import UserError
 
+_PART = ".latecomer-"  # begins the names of files that are not whole yet
+
 
 @contextmanager
 def fresh(path: Path) -> Iterator[Path]:
@@ -28,7 +30,7 @@ def fresh(path: Path) -> Iterator[Path]:
         if part:
             part.replace(path.resolve())
     except OSError as error:
-        if error.filename is None or (part and str(error.filename) == str(part)):
+        if error.filename is None or _PART in str(error.filename):
             error.filename = str(path)
         raise
     finally:
@@ -42,7 +44,7 @@ def _beside(path: Path) -> Path | None:
     if there.exists() and not there.is_file():
         return None
     try:
-        handle, name = tempfile.mkstemp(path.suffix, ".latecomer-", there.parent)
+        handle, name = tempfile.mkstemp(path.suffix, _PART, there.parent)
     except PermissionError:
         if there.exists():
             return None

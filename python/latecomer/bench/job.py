@@ -8,13 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..base.busy import busy
 from ..base.output import say, watched
 from ..launch import processes
 from ..options.arrivals import Iteration
 from ..options.errors import BenchError
 from ..results import samples
 from .benchmark import Benchmark
-from .places import Place
+from .places import INHERITED, Place
 
 ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
 INTERRUPTED = "interrupted"  # the trouble of a run that somebody ended
@@ -28,6 +29,7 @@ class Outcome:
     samples: samples.Samples
     trouble: str | None
     code: int
+    remarks: Sequence[str] = ()  # on the machine, when it began
 
 
 def measure(
@@ -41,6 +43,7 @@ def measure(
 
     Raises KeyboardInterrupt or BenchError where there are none.
     """
+    remarks = busy(place.ranks if place.name == INHERITED else 0)
     seconds = _expected(benchmark, place, job)
     limit = deadline or max(processes.DEFAULT_DEADLINE_S, 5 * seconds)
     with scratch() as folder:
@@ -53,7 +56,7 @@ def measure(
         lines = 1 + len(job) * len(benchmark.algorithms)
         with watched("measuring", lines, lambda: _lines_of(output)):
             trouble, code = _run(place, words, limit)
-        return Outcome(_read(output, trouble), trouble, code)
+        return Outcome(_read(output, trouble), trouble, code, remarks)
 
 
 def take_part(benchmark: Benchmark, place: Place, deadline: float | None) -> int:

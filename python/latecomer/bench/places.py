@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .. import lab
+from ..base.limits import MOST_RANKS
 from ..base.output import say
 from ..base.variables import variable
 from ..core import networks
@@ -44,6 +45,9 @@ def lab_costs(spec: lab.LabSpec, alpha: float | None = None) -> str:
         alpha = max(_LATENCY_S, _CORE_S * spec.ranks / (os.cpu_count() or 1))
     beta = 1e9 * spec.beta_seconds_per_byte
     return f"alpha={1e6 * alpha:.6g}us,beta={beta:.6g}ns,burst={spec.burst},{_LAB_COSTS}"
+
+
+INHERITED, LOCAL = "inherit", "local"  # names of places
 
 
 class Place(Protocol):
@@ -106,7 +110,7 @@ class LocalPlace:
 
     rank = 0
     beta = 0.0
-    name = "local"
+    name = LOCAL
 
     def __init__(
         self,
@@ -133,7 +137,7 @@ class InheritedPlace:
     """The MPI job that this process is a rank of."""
 
     beta = 0.0
-    name = "inherit"
+    name = INHERITED
 
     def __init__(
         self, family: str | None, prefix: str = program.PREFIX, named: networks.Named | None = None
@@ -204,7 +208,12 @@ def find_place(
         wanted = where == "lab" or clock_skew is not None
         if place := _lab_place(spec, family, prefix, named, wanted=wanted):
             return place
-    return LocalPlace((nodes or _DEFAULT_NODES["local"]) * per_node, family, prefix, named)
+    ranks = (nodes or _DEFAULT_NODES["local"]) * per_node
+    if ranks > MOST_RANKS:
+        raise OptionError(
+            "too many ranks", ranks, f"use {MOST_RANKS} at most, by --nodes and --per-node"
+        )
+    return LocalPlace(ranks, family, prefix, named)
 
 
 def _costs(

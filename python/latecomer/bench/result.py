@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from ..base.busy import crowded
 from ..base.output import say
 from ..core.compiled import __version__
 from ..launch.mpi import short_library
@@ -17,7 +18,7 @@ from ..report.result import Result
 from ..results import statistics
 from .benchmark import Benchmark
 from .job import INTERRUPTED, Outcome
-from .places import Place
+from .places import LOCAL, Place
 
 
 def make_result(
@@ -51,6 +52,9 @@ def _used(
     benchmark: Benchmark, place: Place, outcome: Outcome, setting: statistics.Setting
 ) -> dict[str, object]:
     header = outcome.samples.header
+    remarks = list(outcome.remarks)
+    if place.name == LOCAL:
+        remarks += crowded(header.ranks, header.mpi)
     return {
         "version": __version__,
         **vars(setting),
@@ -72,6 +76,7 @@ def _used(
         "command": shlex.join(["latecomer", *sys.argv[1:]]),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "complete": outcome.trouble or "yes",
+        **({"remarks": remarks} if remarks else {}),
     }
 
 

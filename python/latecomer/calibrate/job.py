@@ -9,9 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+from ..base.busy import busy, crowded
 from ..base.output import elapsing, say
 from ..bench.job import ELSEWHERE, scratch
-from ..bench.places import Place
+from ..bench.places import INHERITED, LOCAL, Place
 from ..core.compiled import __version__
 from ..launch.mpi import short_library
 from ..launch.processes import DEFAULT_DEADLINE_S
@@ -27,6 +28,7 @@ _ROUND_S, _ROUND_BYTES = 2.0, 24 << 22  # a round takes about that, and its byte
 
 def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path | None) -> Result:
     """Measure at a place for about so many seconds. Raises BenchError, SampleError."""
+    remarks = busy(place.ranks if place.name == INHERITED else 0)
     with scratch() as folder:
         output = keep.absolute() if keep else folder / "samples"
         output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
@@ -39,7 +41,11 @@ def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path |
             what = "the calibration program failed"
             raise BenchError(what, f"exit code {code}", "see its messages above")
         found = read(output)
-    return Result(fit(found), {**_used(place), "rounds": found.rounds, **_ran(found.header)})
+    ran = _ran(found.header)
+    if place.name == LOCAL:
+        remarks += crowded(place.ranks, str(ran["mpi"]))
+    told = {"remarks": remarks} if remarks else {}
+    return Result(fit(found), {**_used(place), "rounds": found.rounds, **ran, **told})
 
 
 def take_part(place: Place, seconds: float, deadline: float | None) -> int:

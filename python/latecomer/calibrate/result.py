@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from rich.console import Console
@@ -43,7 +44,7 @@ class Result:
         if as_json:
             return print_json(self.as_dict())
         console().print(_table(self.fit))
-        for text in findings(self.fit):
+        for text in self._said():
             print(f"- {text}")
         print(self.fit.text)
         return say(self.footer())
@@ -53,6 +54,9 @@ class Result:
         form = "{ranks} ranks, {rounds} rounds; version {version}, {mpi}, {place}, {date}"
         return form.format(**self.used)
 
+    def _said(self) -> list[str]:
+        return [*findings(self.fit), *cast("list[str]", self.used.get("remarks", []))]
+
     def write(self, path: Path) -> None:
         """Write the result as .json or as text."""
         if path.suffix == ".json":
@@ -60,7 +64,7 @@ class Result:
         else:
             shown = io.StringIO()
             Console(file=shown, width=_WIDTH, highlight=False).print(_table(self.fit))
-            said = "".join(f"- {each}\n" for each in findings(self.fit))
+            said = "".join(f"- {each}\n" for each in self._said())
             text = f"{shown.getvalue()}{said}{self.fit.text}\nlatecomer {self.footer()}"
         write_text(path, text + "\n")
         say(f"wrote {path}")

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..base.errors import UserError
+from ..base.limits import LAB_NODES, LAB_PER_NODE, LAB_QUEUE_MS
 
 # TCP payload over nominal rate. Measured with TCP over Ethernet framing on shaped links of 100, 200
 # and 1000 Mbit/s: 0.955 to 0.956 each time.
 GOODPUT_SHARE = 0.956
 
-MAX_NODES = 200  # one /24 network
-MAX_PER_NODE = 64
 MIN_RATE, MAX_RATE = 10**6, 10**11
 MIN_GSO, MAX_GSO = 2048, 65536
 MAX_SKEW_S = 10**8
@@ -54,11 +53,11 @@ class LabSpec:
     clock_skew_s: float = 0.0  # hosts' clocks differ by up to so much; 0: they share one
 
     def __post_init__(self) -> None:
-        _in_range("nodes", self.nodes, 1, MAX_NODES)
+        _in_range("nodes", self.nodes, 1, LAB_NODES)
         _in_range("rate (bits per second)", self.rate_bits_per_s, MIN_RATE, MAX_RATE)
-        _in_range("ranks per node", self.per_node, 1, MAX_PER_NODE)
+        _in_range("ranks per node", self.per_node, 1, LAB_PER_NODE)
         _in_range("largest GSO packet (bytes)", self.gso_max_bytes, MIN_GSO, MAX_GSO)
-        _in_range("queue (ms)", self.queue_ms, 1, 5000)
+        _in_range("queue (ms)", self.queue_ms, 1, LAB_QUEUE_MS)
         _in_range("clock skew (seconds)", self.clock_skew_s, 0, MAX_SKEW_S)
         # A smaller bucket makes the kernel segment in software and halves the bandwidth.
         if self.burst_bytes is not None:

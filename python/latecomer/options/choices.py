@@ -36,7 +36,6 @@ RENAMED = {"--estimate": {"wrong": "reversed"}, "--progress": {"declared": "as-c
 FORMATS = ("table", "csv", "json", "osu")
 PLOTS = (".svg", ".png", ".html")
 LONGEST_S = 1_000_000  # a time: as in the simulator
-MOST_RANKS = 4096  # that are simulated, checked or shown
 
 
 def one_of(option: str, value: str, choices: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
+from typing import Any
 
 from ..base.pages import POLICY, STYLE
 from ..core import networks
@@ -74,7 +75,7 @@ def page(rows: Sequence[Row], used: Mapping[str, object]) -> str:
     return "\n".join(_page(rows, used)) + "\n"
 
 
-def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
+def _page(rows: Sequence[Row], used: Mapping[str, Any]) -> Iterator[str]:
     title = f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -84,6 +85,8 @@ def _page(rows: Sequence[Row], used: Mapping[str, object]) -> Iterator[str]:
     if (complete := used.get("complete", "yes")) != "yes":
         yield f"<p class=alarm>Not complete: {escape(str(complete))}. This is what was measured "
         yield "before that.</p>"
+    for remark in used.get("remarks", ()):
+        yield f"<p class=alarm>{escape(remark)}.</p>"
     yield from _findings(rows)
     caption = f"<figcaption>{escape(said)}</figcaption>" if (said := plot.note(rows)) else ""
     yield f"<figure>{plot.inline_svg(rows)}{caption}</figure>"

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ..base.output import console, say
 from ..base.written import check_apart, check_file, write_text
@@ -44,7 +44,13 @@ class Result:
         text = io.StringIO()
         width = max(_TABLE_WIDTH, _wide(self.rows))
         Console(file=text, width=width, highlight=False).print(_tables(self.rows, width))
-        return f"{text.getvalue()}latecomer {self.footer()}\n"
+        told = "".join(f"{remark}\n" for remark in self.remarks)
+        return f"{text.getvalue()}{told}latecomer {self.footer()}\n"
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What speaks against the times."""
+        return cast("Sequence[str]", self.used.get("remarks", ()))
 
     def footer(self) -> str:
         """The measurement and its setting, in one line; all about it is in the JSON."""
@@ -70,6 +76,8 @@ class Result:
                 say(f"all columns need a terminal of {needed}, or --output FILE.csv")
         else:
             print(self.text(format_), end="")
+        for remark in self.remarks:
+            say(remark)
         say(self.footer())
 
     def hand_over(self, format_: str, files: Sequence[Path]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..base.guess import listed
+from ..base.limits import MOST_RANKS
 from ..base.output import say
 from ..core import registry
 from ..core.compiled import core
@@ -15,7 +16,7 @@ from ..core.native_choices import MODELLED, MODELS, Call
 from ..core.programs import make_plan, problem
 from ..options import choose
 from ..options.arrivals import Iteration, Pattern
-from ..options.choices import MOST_RANKS, NO_OPERATOR, OPERATORS, TYPE_BYTES
+from ..options.choices import NO_OPERATOR, OPERATORS, TYPE_BYTES
 from ..options.errors import OptionError
 from ..options.placement import choose_placement
 from ..options.ranges import parse_numbers

@@ -18,7 +18,7 @@ import numpy as np
 
 from .dtypes import communicates, element_bytes, may_communicate
 from .left_out import LeftOut
-from .model import UNKNOWN, TraceError, text_of
+from .model import UNKNOWN, TraceError, earliest, latest, text_of
 from .values import number, whole
 
 MOST_RANKS = 1 << 20
@@ -170,10 +170,12 @@ class Events:
         """From the first begin to the last end, in microseconds; NaN: nothing is known."""
         others = [each for own in (self.asked, self.on_host) for each in own]
         starts = np.array([*self.work[0], *(each.start for each in others)])
-        ends = np.array([*self.work[1], *(each.start + max(each.length, 0.0) for each in others)])
+        # Where a length is wrong, the event lasts until its begin at least.
+        lengths = [each.length if each.length > 0 else 0.0 for each in others]
+        lasting = (each.start + length for each, length in zip(others, lengths, strict=True))
         if not np.isfinite(starts).any():
             return math.nan, math.nan
-        return float(np.nanmin(starts)), float(np.nanmax(ends))
+        return earliest(starts), latest(np.array([*self.work[1], *lasting]))
 
     # ---- kinds of events
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.plain import plain
 from ..base.written import fresh
-from .model import CONTROL, SERVED, UNKNOWN, Group, Trace, TraceError
+from .model import SERVED, UNKNOWN, Group, Trace, TraceError
 from .waits import synchronising, waiting
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def csv(trace: Trace, file: Path) -> None:
 
 
 def _cell(text: str) -> str:
-    text = text.translate(CONTROL)
+    text = plain(text)
     return "'" + text if text.startswith(_FORMULA) else text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .model import CONTROL
+from ..base.plain import plain
 
 _SHOWN = 240  # characters of an example
 
@@ -57,5 +57,5 @@ class LeftOut:
 
 
 def _short(value: object) -> str:
-    text = str(value).translate(CONTROL)
+    text = plain(str(value))
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..base.units import seconds
 from . import align
 from .calls import Call, Recorded
 from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, of_one_clock
@@ -27,6 +28,8 @@ from .model import (
     TraceError,
     Words,
     check_size,
+    earliest,
+    ranks_said,
     text_of,
 )
 
@@ -42,7 +45,7 @@ def joined(
     by_rank = {each.rank: each for each in recorded}
     remarks = []
     if missing := [rank for rank in range(ranks) if rank not in by_rank]:
-        remarks.append(f"no file of {len(missing)} of {ranks} ranks, such as {missing[0]}")
+        remarks.append(f"no file of {ranks_said(missing)}, of {ranks} ranks")
     words = Words()
     clocks = {rank: each.host for rank, each in by_rank.items() if each.host}
     by_group = _by_group(by_rank, ranks, left)
@@ -61,13 +64,12 @@ def joined(
     hosts = [by_rank[rank].host if rank in by_rank else "?" for rank in range(ranks)]
     offsets, said = _offsets(groups, words, hosts, by_rank, remarks, left)
     groups = [align.apply(group, offsets) for group in groups]
-    start = min(float(np.nanmin(group.arrival)) for group in groups)
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
     for rank, each in by_rank.items():
         begin[rank], end[rank] = offsets[rank].apply(np.array([each.begin, each.end]))
         error[rank] = offsets[rank].error
-    if np.isfinite(begin).any():
-        start = min(start, float(np.nanmin(begin)))
+    start = earliest(begin, *(group.arrival for group in groups))
+    start = start if np.isfinite(start) else 0.0
     groups = [replace(g, arrival=g.arrival - start, exit=g.exit - start) for g in groups]
     return Trace(
         source=text_of(source, 4096),
@@ -282,10 +284,10 @@ def _offsets(
     offsets = align.align(groups, words, clocks, {})
     unbound = [rank for rank in by_rank if not np.isfinite(offsets[rank].error)]
     if unbound:
-        remarks.append(f"no call tells the clock of {len(unbound)} ranks, such as {unbound[0]}")
+        remarks.append(f"no call tells the clock of {ranks_said(unbound)}")
     worst = max((offsets[r].error for r in by_rank if r not in unbound), default=0.0)
     said = "the collectives themselves told the offsets of the clocks, within "
-    return offsets, f"{said}{1e6 * worst:.3g} us"
+    return offsets, f"{said}{seconds(worst)}"
 
 
 def _contradicted(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base.errors import UserError
+from ..base.plain import CONTROL, HALVES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,28 +32,22 @@ SYNCHRONISING = frozenset({
 SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
 
 
-# Halves of characters, which JSON can name alone: no file and no terminal takes them.
-_HALVES = dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
-# Texts of a trace are a program's. Control characters act on a terminal; those that format a text
-# turn its direction or are not seen, so that it shows something else: Unicode's Cc, Cf, Zl and Zp.
-_FORMATS = (
-    (0xAD, 0xAD), (0x600, 0x605), (0x61C, 0x61C), (0x6DD, 0x6DD), (0x70F, 0x70F), (0x890, 0x891),
-    (0x8E2, 0x8E2), (0x180E, 0x180E), (0x200B, 0x200F), (0x2028, 0x202E), (0x2060, 0x206F),
-    (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0x110BD, 0x110BD), (0x110CD, 0x110CD), (0x13430, 0x1343F),
-    (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE007F),
-)  # fmt: skip
-CONTROL = _HALVES | dict.fromkeys(
-    [*range(32), *range(127, 160),
-     *(each for first, last in _FORMATS for each in range(first, last + 1))],
-    "\N{REPLACEMENT CHARACTER}",
-)  # fmt: skip
-
-
 def text_of(value: object, most: int = 256) -> str:
     """A value of a file as a text that can be written anywhere; what is no text is named."""
     if not isinstance(value, (str, int, float)):
         return {dict: "an object", list: "a list", type(None): "null"}.get(type(value), "")
-    return str(value)[:most].translate(_HALVES)
+    return str(value)[:most].translate(HALVES)
+
+
+_NAMED = 8  # ranks, one by one
+
+
+def ranks_said(ranks: Sequence[int]) -> str:
+    """As in "rank 2", "ranks 2 and 5"; of many one is an example."""
+    if len(ranks) > _NAMED:
+        return f"{len(ranks):,} ranks, such as {ranks[0]}"
+    words = ", ".join(map(str, ranks[:-1]))
+    return f"ranks {words} and {ranks[-1]}" if words else f"rank {ranks[0]}"
 
 
 class TraceError(UserError):
@@ -100,6 +95,18 @@ class Words:
 
     def __len__(self) -> int:
         return len(self._texts)
+
+
+def earliest(*times: NDArray[np.float64]) -> float:
+    """The least time that is known; infinite where none is."""
+    return min((float(np.fmin.reduce(each, axis=None, initial=np.inf)) for each in times),
+               default=np.inf)  # fmt: skip
+
+
+def latest(*times: NDArray[np.float64]) -> float:
+    """The greatest time that is known; -infinite where none is."""
+    return max((float(np.fmax.reduce(each, axis=None, initial=-np.inf)) for each in times),
+               default=-np.inf)  # fmt: skip
 
 
 @dataclass(frozen=True)

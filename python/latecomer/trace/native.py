@@ -17,7 +17,17 @@ from . import align, native_file
 from .contradictions import without_strangers
 from .files import find
 from .left_out import LeftOut
-from .model import UNKNOWN, Group, Trace, TraceError, Words, check_size, text_of
+from .model import (
+    UNKNOWN,
+    Group,
+    Trace,
+    TraceError,
+    Words,
+    check_size,
+    earliest,
+    ranks_said,
+    text_of,
+)
 from .native_file import VERSION, Comm, File
 from .native_messages import messages_of
 from .same_run import Span, apart, together
@@ -108,9 +118,11 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     ranks = int(first.header["ranks"])
     remarks = []
     if missing := sorted(set(range(ranks)) - set(files)):
-        remarks.append(f"no file of {len(missing)} ranks, such as {missing[0]}")
+        remarks.append(f"no file of {ranks_said(missing)}, of {ranks} ranks")
     if ended := sum(int(file.header["end"] == 0) for file in files.values()):
-        remarks.append(f"{ended} ranks did not reach the end of MPI_Finalize")
+        remarks.append(
+            f"{ended} rank{'s' if ended > 1 else ''} did not reach the end of MPI_Finalize"
+        )
     dropped = max(int(file.header["dropped"]) for file in files.values())
     if dropped:
         limit = int(first.header["limit"])
@@ -138,7 +150,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         if file.header["end"]:
             end[rank] = offsets[rank].apply(np.array([file.header["end"] - zero]) * _NS)[0]
         error[rank] = offsets[rank].error
-    start = min([float(np.nanmin(begin)), *(float(np.nanmin(g.arrival)) for g in groups)])
+    start = earliest(begin, *(group.arrival for group in groups))
     for group in groups:
         np.subtract(group.arrival, start, out=group.arrival)
         np.subtract(group.exit, start, out=group.exit)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ..base.limits import MOST_ITERATIONS, MOST_RANKS
 from ..command.declare import Seconds
 from ..options import choices
 from ..options.choices import one_of
@@ -68,12 +69,19 @@ Edge = Annotated[
            "with --estimate online.", min=0, max=1),
 ]  # fmt: skip
 Iterations = Annotated[
-    int, option("--iterations", "N", "Measure so many iterations at each delay.", min=1)
+    int,
+    option(
+        "--iterations",
+        "N",
+        "Measure so many iterations at each delay.",
+        min=1,
+        max=MOST_ITERATIONS,
+    ),
 ]
 Warmup = Annotated[
     int,
     option("--warmup", "N", "Run so many iterations first without recording them; auto makes 9 "
-           "more calls, to learn.", min=0),
+           "more calls, to learn.", min=0, max=MOST_ITERATIONS),
 ]  # fmt: skip
 Keep = Annotated[
     Path | None,
@@ -82,13 +90,16 @@ Keep = Annotated[
 Nodes = Annotated[
     int | None,
     option("--nodes", "N", "Use so many nodes. The default is 8 in the lab, 4 with --place local.",
-           min=1),
+           min=1, max=MOST_RANKS),
 ]  # fmt: skip
 Rate = Annotated[
     str | None,
     option("--rate", "R", "Limit the links of the lab to this rate. The default is 200mbit."),
 ]
-PerNode = Annotated[int, option("--per-node", "K", "Start so many ranks on each node.", min=1)]
+PerNode = Annotated[
+    int,
+    option("--per-node", "K", "Start so many ranks on each node.", min=1, max=MOST_RANKS),
+]
 PlaceOption = Annotated[
     str | None,
     option("--place", "|".join(choices.PLACES), "Run in the emulated cluster, on this machine "

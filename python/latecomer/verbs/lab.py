@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from ..base.limits import LAB_NODES, LAB_PER_NODE, LAB_QUEUE_MS
 from ..base.output import print_json, say
 from ..command.declare import Seconds, argument, flag
 from ..launch.processes import DEFAULT_DEADLINE_S
@@ -12,11 +13,13 @@ from .options import ClockSkew, Json, option
 if TYPE_CHECKING:
     from .. import lab
 
-Nodes = Annotated[int, option("--nodes", "N", "Emulate so many nodes, from 1 to 200.")]
+Nodes = Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)]
 Rate = Annotated[
     str, option("--rate", "R", "Limit every link to this rate: 100mbit, 200mbit, 1gbit ...")
 ]
-PerNode = Annotated[int, option("--per-node", "K", "Start so many ranks on each node.")]
+PerNode = Annotated[
+    int, option("--per-node", "K", "Start so many ranks on each node.", min=1, max=LAB_PER_NODE)
+]
 Burst = Annotated[
     str | None,
     option("--burst", "BYTES", "Let a link pass so many bytes unshaped after a pause, as in "
@@ -24,7 +27,14 @@ Burst = Annotated[
            "128KiB."),
 ]  # fmt: skip
 Queue = Annotated[
-    int, option("--queue-ms", "MS", "Drop packets that would wait longer than this at a link.")
+    int,
+    option(
+        "--queue-ms",
+        "MS",
+        "Drop packets that would wait longer than this at a link.",
+        min=1,
+        max=LAB_QUEUE_MS,
+    ),
 ]
 Congestion = Annotated[
     str | None,

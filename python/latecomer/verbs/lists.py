@@ -7,8 +7,8 @@ import re
 import latecomer
 
 from ..base.guess import listed
+from ..base.limits import MOST_RANKS
 from ..command.declare import bad_value
-from ..options.choices import MOST_RANKS
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ..base.limits import MOST_RANKS, MOST_SEED
 from ..command import declare
 from ..command.declare import Option, UsageError, bad_value, flag
 from ..options import choices
@@ -75,7 +76,7 @@ ClockSkew = Annotated[
 PerNode = Annotated[
     int | None,
     option("--per-node", "K", "Put so many consecutive ranks on each node; they share its link and "
-           "memory. The default is 1.", min=1),
+           "memory. The default is 1.", min=1, max=MOST_RANKS),
 ]  # fmt: skip
 Placement = Annotated[
     str | None,
@@ -119,7 +120,7 @@ Op = Annotated[
 Root = Annotated[
     int | None,
     option("--root", "RANK", "Make this rank the root, in collectives that have one. The default "
-           "is rank 0.", min=0),
+           "is rank 0.", min=0, max=MOST_RANKS - 1),
 ]  # fmt: skip
 Arrivals = Annotated[
     str,
@@ -134,7 +135,13 @@ Delay = Annotated[
 ]  # fmt: skip
 LateRank = Annotated[
     int | None,
-    option("--late-rank", "RANK", "Delay this rank in the pattern onelate. The default is rank 1."),
+    option(
+        "--late-rank",
+        "RANK",
+        "Delay this rank in the pattern onelate. The default is rank 1.",
+        min=0,
+        max=MOST_RANKS - 1,
+    ),
 ]
 Estimate = Annotated[
     str,
@@ -144,7 +151,7 @@ Estimate = Annotated[
 Seed = Annotated[
     int,
     option("--seed", "N", "Seed the random arrival times, the data and the order of algorithms.",
-           min=0),
+           min=0, max=MOST_SEED),
 ]  # fmt: skip
 Format = Annotated[
     str, option("--format", "|".join(choices.FORMATS), "Print the result in this format.")
@@ -160,7 +167,7 @@ Plot = Annotated[
 Ranks = Annotated[
     int | None,
     option("--ranks", "N", "Use so many ranks: --nodes times --per-node. Give --nodes or --ranks.",
-           min=1),
+           min=1, max=MOST_RANKS),
 ]  # fmt: skip
 Page = Annotated[
     Path | None, option("--html", "FILE", "Write a page with plots and tables into this file.")

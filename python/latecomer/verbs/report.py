@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.guess import listed
-from ..base.output import print_json, progress_bar, say
+from ..base.limits import MOST_CALLS
+from ..base.output import folded, print_json, progress_bar, say
 from ..base.written import check_apart, write_text
 from ..command.declare import argument, bad_value
+from ..options.choices import LONGEST_S
 from .options import Json, option, refuse
 from .settings import fresh_folder
 
@@ -45,13 +48,13 @@ Budget = Annotated[
     float | None,
     option("--budget", "S", "Simulate for about so long; longer traces are represented by "
            "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks.",
-           min=0),
+           min=0, max=LONGEST_S),
 ]  # fmt: skip
 Skip = Annotated[
     int | None,
     option("--skip", "N", "Leave out the first N calls. By default the first one is left out where "
            "it makes much of all waiting, as where ranks start at different times; the report "
-           "says so, and 0 keeps it.", min=0),
+           "says so, and 0 keeps it.", min=0, max=MOST_CALLS),
 ]  # fmt: skip
 Start = Annotated[
     str, option("--from", "TIME", "Look at the calls from this time on: 2s after the beginning.")
@@ -194,29 +197,28 @@ def _report(
     seconds: float | None,
     as_json: bool,
 ) -> int:
+    from ..analysis.answer import HANG
     from ..analysis.page import remarks
     from ..analysis.parts import lines
 
     seen = see(trace, part)
     found = seen.found
     answers = what_if_of(seen, network, native, seconds)
-    if html is not None:
-        write_page(seen, answers, html)
     if as_json:
         from ..analysis.summary import summary
 
         print_json(summary(found, seen.facts, seen.said, answers) | _run(seen.about))
-        return 0
+        return 0 if html is None or write_page(seen, answers, html) else 1
     for remark in remarks(found):
         say(remark)
-    print(seen.said.text())
+    for line in seen.said.lines():
+        print(folded(line, sys.stdout, HANG))
     for line in lines(found.parts):
         print(line)
     for line in _what_if_lines(answers, seen.about.mpi) if answers else []:
         print(line)
-    if html is not None:
-        say(f"wrote {html}")
-    return 0
+    sys.stdout.flush()
+    return 0 if html is None or write_page(seen, answers, html, told=True) else 1
 
 
 def what_if_of(
@@ -235,7 +237,21 @@ def _run(about: About) -> dict[str, Any]:
     }
 
 
-def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
+def write_page(seen: Seen, answers: WhatIf | None, file: Path, *, told: bool = False) -> bool:
+    """Write the page; False, and a line that says why, where it cannot be. `told`: a line says
+    that it was written."""
+    try:
+        write_text(file, _page(seen, answers))
+    except OSError as error:
+        say(f"no page: {file} cannot be written ({error.strerror or error}); name another file "
+            "with --html")  # fmt: skip
+        return False
+    if told:
+        say(f"wrote {file}")
+    return True
+
+
+def _page(seen: Seen, answers: WhatIf | None) -> str:
     """The page, with what was used."""
     import latecomer
 
@@ -252,8 +268,7 @@ def write_page(seen: Seen, answers: WhatIf | None, file: Path) -> None:
         used["network, before it was fitted"] = networks.told(answers.network)
         if answers.factors:
             used["its costs times"] = _span(answers.factors.values())
-    text = page(seen.found, seen.facts, seen.said, seen.about, answers, used)
-    write_text(file, text)
+    return page(seen.found, seen.facts, seen.said, seen.about, answers, used)
 
 
 def _span(factors: Collection[float]) -> str:

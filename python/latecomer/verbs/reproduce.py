@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Annotated
 
 from ..base.errors import UserError
+from ..base.limits import LAB_NODES, MOST_ITERATIONS, MOST_SEED
 from ..command.declare import argument, flag
 from .options import FormatJson, Output, option
 
@@ -30,9 +31,9 @@ Network = Annotated[
 Iterations = Annotated[
     int,
     option("--iterations", "N", "Draw random arrivals so many times; measure so many iterations at "
-           "each delay in the lab.", min=1),
+           "each delay in the lab.", min=1, max=MOST_ITERATIONS),
 ]  # fmt: skip
-Seed = Annotated[int, option("--seed", "N", "Seed the random arrival times.", min=0)]
+Seed = Annotated[int, option("--seed", "N", "Seed the random arrival times.", min=0, max=MOST_SEED)]
 Format = Annotated[str, option("--format", "|".join(_FORMATS), "Print the result in this format.")]
 Plot = Annotated[
     list[Path] | None,
@@ -44,7 +45,9 @@ Lab = Annotated[
     flag("--lab", "Also measure in the emulated cluster of --nodes and --rate: vectors shrink with "
          "the rate, delays stay."),
 ]  # fmt: skip
-Nodes = Annotated[int, option("--nodes", "N", "Use so many nodes in the lab.", min=2)]
+Nodes = Annotated[
+    int, option("--nodes", "N", "Use so many nodes in the lab.", min=2, max=LAB_NODES)
+]
 Rate = Annotated[str, option("--rate", "R", "Limit the links of the lab to this rate.")]
 
 

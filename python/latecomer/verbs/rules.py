@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.limits import MOST_OF_JOB
 from ..base.output import print_json
 from ..command.declare import UsageError, argument
 from .options import Json, PerNode, Placement, option
@@ -19,7 +20,8 @@ Collective = Annotated[
            "gather or scatter. By default all rules are listed."),
 ]  # fmt: skip
 Ranks = Annotated[
-    int | None, option("--ranks", "N", "Ask about a communicator of so many ranks.", min=1)
+    int | None,
+    option("--ranks", "N", "Ask about a communicator of so many ranks.", min=1, max=MOST_OF_JOB),
 ]
 Bytes = Annotated[
     str | None,
@@ -31,7 +33,14 @@ Delay = Annotated[
            "300ms. The default is 0.", old=("--imbalance",)),
 ]  # fmt: skip
 LateRanks = Annotated[
-    int, option("--late-ranks", "N", "Expect so many ranks to come last. The default is 1.", min=1)
+    int,
+    option(
+        "--late-ranks",
+        "N",
+        "Expect so many ranks to come last. The default is 1.",
+        min=1,
+        max=MOST_OF_JOB,
+    ),
 ]
 Network = Annotated[
     str | None,

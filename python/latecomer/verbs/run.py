@@ -275,8 +275,7 @@ def _run(
         print_json(value | {"answer": vars(answer) if answer else None})
         return ended.code
     if not off:
-        for line in _lines(command, ended, answer, wishes):
-            say(line)
+        _say_all(_lines(command, ended, answer, wishes))
     return ended.code
 
 
@@ -311,8 +310,7 @@ def _answer_of_trace(
         say(str(error))
         return None
     if page:
-        write_page(seen, what_if_of(seen), page)
-        say(f"wrote {page}")
+        write_page(seen, what_if_of(seen), page, told=True)
     return seen.said
 
 
@@ -348,17 +346,23 @@ def _compare(
     if as_json:
         print_json(_comparison_json(result))
         return 0
-    print(_comparison_text(result))
+    print(result.text())
     if job := result.last.summary:
         answer = _answer_of_job(command, job, "compare")
-        for line in _lines(command, result.last, answer, wishes):
-            say(line)
+        _say_all(_lines(command, result.last, answer, wishes))
     return 0
+
+
+def _say_all(lines: list[str]) -> None:
+    from ..analysis.answer import HANG
+
+    for line in lines:
+        say(line, hang=HANG)
 
 
 def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wishes) -> list[str]:
     """Who is late; or why that is not known."""
-    lines = answer.text().splitlines() if answer else []
+    lines = answer.lines() if answer else []
     if not (job := ended.summary):
         return [*lines, _why_inactive(command, ended, wishes.trace)]
     if not wishes.verbose:
@@ -428,22 +432,7 @@ def _comparison_json(result: Comparison) -> dict[str, Any]:
         "gain_range": result.spread,
         "control_gain": result.control_gain,
         "control_range": result.control_spread,
+        "verdict": result.verdict(),
+        "remarks": list(result.remarks),
         "job": result.last.summary,
     }
-
-
-def _comparison_text(result: Comparison) -> str:
-    from statistics import median
-
-    def part(value: float, spread: tuple[float, float]) -> str:
-        return f"{100 * value:+.1f} % ({100 * spread[0]:+.1f} to {100 * spread[1]:+.1f})"
-
-    return "\n".join(
-        [
-            f"without   {median(result.without):.3f} s (median of {len(result.without)} turns)",
-            f"with      {median(result.with_it):.3f} s",
-            f"control   {median(result.control):.3f} s (without, once more)",
-            f"saved     {part(result.gain, result.spread)} of the time without",
-            f"control   {part(result.control_gain, result.control_spread)}: noise",
-        ]
-    )

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import latecomer
 
 from ..base.guess import listed
+from ..base.limits import MOST_RANKS, MOST_SEGMENTS
 from ..base.output import say
 from ..base.written import write_text
 from ..command.declare import argument, bad_value, flag
-from ..options.choices import MOST_RANKS
 from .moves import moves_text
 from .options import Json, PerNode, Placement, option
 from .pieces import named_pieces, row_of, with_pieces
@@ -37,7 +37,7 @@ Count = Annotated[
 Segments = Annotated[
     int | None,
     option("--segments", "S", "Cut the vector into so many segments, as ALGORITHM:segments=S does. "
-           "The default without --network is P.", min=1),
+           "The default without --network is P.", min=1, max=MOST_SEGMENTS),
 ]  # fmt: skip
 Arrivals = Annotated[
     str | None,
@@ -50,7 +50,9 @@ Network = Annotated[
            "eager=64KiB. By default every message takes one step; where ranks send control "
            "messages, these take a twentieth."),
 ]  # fmt: skip
-Rank = Annotated[int | None, option("--rank", "R", "Print this rank's part only.", min=0)]
+Rank = Annotated[
+    int | None, option("--rank", "R", "Print this rank's part only.", min=0, max=MOST_RANKS - 1)
+]
 Text = Annotated[
     bool,
     flag("--text", "Print the operations beside --svg, --html or --output, too; otherwise these "
@@ -69,7 +71,7 @@ Exact = Annotated[
 Root = Annotated[
     int | None,
     option("--root", "R", "Make this rank the root, in collectives that have one. The default is "
-           "rank 0.", min=0),
+           "rank 0.", min=0, max=MOST_RANKS - 1),
 ]  # fmt: skip
 Parts = Annotated[
     str | None,

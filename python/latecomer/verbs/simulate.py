@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from ..base.limits import MOST_ITERATIONS, MOST_RANKS
 from ..command.declare import Seconds, bad_value
 from ..options import choices
 from ..options.choices import one_of
@@ -47,7 +48,7 @@ Ranks = Annotated[
 PerNode = Annotated[
     int | None,
     option("--per-node", "K", "Put so many ranks on each node; they share its link and memory. The "
-           "default is 1.", min=1),
+           "default is 1.", min=1, max=MOST_RANKS),
 ]  # fmt: skip
 Bytes = Annotated[
     str | None,
@@ -66,7 +67,8 @@ Progress = Annotated[
 Iterations = Annotated[
     int,
     option("--iterations", "N", "Draw random arrivals and jitter so many times at each delay. "
-           "Without anything random one iteration is simulated.", min=1),
+           "Without anything random one iteration is simulated.", min=1,
+           max=MOST_ITERATIONS),
 ]  # fmt: skip
 Network = Annotated[
     str,

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.limits import MOST_ITERATIONS
 from ..base.output import print_json, say
 from ..command.declare import Seconds, UsageError, argument, bad_value
 from ..options import choices
@@ -48,10 +49,24 @@ Algorithms = Annotated[
            "those that arrivals change, and fastest."),
 ]  # fmt: skip
 Iterations = Annotated[
-    int, option("--iterations", "N", "Measure so many iterations at each imbalance.", min=4)
+    int,
+    option(
+        "--iterations",
+        "N",
+        "Measure so many iterations at each imbalance.",
+        min=4,
+        max=MOST_ITERATIONS,
+    ),
 ]
 Warmup = Annotated[
-    int, option("--warmup", "N", "Run so many iterations first without recording them.", min=0)
+    int,
+    option(
+        "--warmup",
+        "N",
+        "Run so many iterations first without recording them.",
+        min=0,
+        max=MOST_ITERATIONS,
+    ),
 ]
 Compute = Annotated[
     str, option("--compute", "TIME", "Emulate a computation of this length before each call.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import latecomer
 
 from ..base.errors import UserError
+from ..base.limits import MOST_ITERATIONS, MOST_SEED
 from ..base.output import console, print_json, progress_bar
 from ..base.regular import read_text
 from ..command.declare import argument, bad_value, flag
@@ -51,12 +52,12 @@ Ranks = Annotated[
 Patterns = Annotated[
     int | None,
     option("--patterns", "N", "Check so many random arrival patterns. The default is "
-           f"{_ARRIVALS}.", min=0, old=("--arrivals",)),
+           f"{_ARRIVALS}.", min=0, max=MOST_ITERATIONS, old=("--arrivals",)),
 ]  # fmt: skip
 Seed = Annotated[
     int | None,
     option("--seed", "N", "Seed the random arrival patterns, and the choice of cases. The default "
-           f"is {_SEED}."),
+           f"is {_SEED}.", min=0, max=MOST_SEED),
 ]  # fmt: skip
 
 
