@@ -5,6 +5,7 @@ import pytest
 from latecomer.trace import native_file as native
 from latecomer.trace import read
 from latecomer.trace.left_out import LeftOut
+from latecomer.trace.model import TraceError
 from test_readers_fuzz import damaged
 from trace_helpers import ZERO, Files, arrivals_and_exits
 
@@ -113,9 +114,15 @@ def test_damaged_messages_are_read_or_left_out(folder, seed):
     path, rng = folder / "rank-1.trace", np.random.default_rng(seed)
     raw = path.read_bytes()
     head, records = raw[: -64 * FIVE], raw[-64 * FIVE :]
+    read = 0
     for _ in range(100):
         path.write_bytes(head + damaged(records, rng))
-        file, _ = read_one(folder)
+        try:
+            file, _ = read_one(folder)
+        except TraceError:  # a message became a communicator of too many ranks
+            continue
+        read += 1
         assert (file.messages["end"] >= file.messages["posted"]).all()
         assert set(file.messages["peer"].tolist()) <= {0, 1}
         assert len(set(file.messages["order"].tolist())) == len(file.messages)
+    assert read > 50
