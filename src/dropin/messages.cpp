@@ -127,7 +127,7 @@ void add(const Pending& pending) {
 Pending begun(int flags, const Posting& posting, const To& to, const MPI_Request* request) {
   Pending fresh;
   fresh.key = key_of(*request);
-  fresh.place = request;
+  fresh.place = place_of(request);
   fresh.record.flags = static_cast<std::uint8_t>(flags);
   fresh.active = (flags & trace::persistent) == 0;
   fresh.silent = !describe(fresh.record, posting, to);
@@ -137,13 +137,13 @@ Pending begun(int flags, const Posting& posting, const To& to, const MPI_Request
 /// A call that may complete a request has ended.
 void completed(MPI_Request before, const MPI_Request* place, const MPI_Status* status,
                const Ending& ending) {
-  const auto done = requests().complete(key_of(before), place);
+  const auto done = requests().complete(key_of(before), place_of(place));
   if (done) write(*done, status, ending);
 }
 
 /// It has failed for this request.
 void failed(MPI_Request before, const MPI_Request* place) {
-  const auto done = requests().complete(key_of(before), place);
+  const auto done = requests().complete(key_of(before), place_of(place));
   if (done && done->active && !done->silent) trace::lose_messages();
 }
 
@@ -161,7 +161,7 @@ void settle(int code, bool did, MPI_Request before, const MPI_Request* place,
 
 /// So many of anything, on the stack if they are few: a thread of the program may have a small one.
 template <class Each>
-class Some {
+class Some {  // NOLINT(cppcoreguidelines-pro-type-member-init): MPI or a copy fills what is used
  public:
   [[nodiscard]] Each* make(std::size_t count) {
     if (count <= kFew) return few_;
@@ -197,7 +197,7 @@ class Several {
   /// The call has completed this request, whose status is at `at`.
   void end(int code, std::size_t request, std::size_t at, const Ending& ending) {
     if (before_ == nullptr || before_[request] == MPI_REQUEST_NULL) return;
-    MPI_Request* const place = requests_ + request;
+    const MPI_Request* const place = requests_ + request;
     const MPI_Status* const status = statuses_ == MPI_STATUSES_IGNORE ? nullptr : statuses_ + at;
     if (code == MPI_SUCCESS) return completed(before_[request], place, status, ending);
     if (code == MPI_ERR_IN_STATUS && status != nullptr) {
@@ -244,7 +244,7 @@ void found(const Posting& posting, const To& from, MPI_Message message, const MP
   if (message == MPI_MESSAGE_NO_PROC || message == MPI_MESSAGE_NULL) return;
   Pending fresh;
   fresh.key = key_of(message);
-  fresh.place = place;
+  fresh.place = place_of(place);
   fresh.record.what = What::receive;
   fresh.record.flags = trace::matched_probe;
   set_wildcards(fresh.record, from);
@@ -329,7 +329,7 @@ void begun_together(const char* collective, int flags, std::int64_t time, MPI_Co
   recording([&] {
     Pending fresh;
     fresh.key = key_of(*request);
-    fresh.place = request;
+    fresh.place = place_of(request);
     fresh.record.flags = static_cast<std::uint8_t>(flags);
     fresh.active = (flags & trace::persistent) == 0;
     fresh.record.posted = time;
@@ -345,7 +345,7 @@ void lost_at_once(const To& to, const To& from, const MPI_Request* request) {
   recording([&] {
     Pending fresh;
     fresh.key = key_of(*request);
-    fresh.place = request;
+    fresh.place = place_of(request);
     fresh.silent = true;
     trace::lose_messages((to.peer != MPI_PROC_NULL ? 1U : 0U) +
                          (from.peer != MPI_PROC_NULL ? 1U : 0U));
@@ -358,7 +358,7 @@ void received_matched(const Posting& posting, MPI_Message message, const MPI_Mes
   if (message == MPI_MESSAGE_NO_PROC) return;
   const std::int64_t end = trace::now_ns();
   recording([&] {
-    auto known = matched().erase(key_of(message), place);
+    auto known = matched().erase(key_of(message), place_of(place));
     if (!known) return trace::lose_messages();
     known->record.posted = posting.time;
     write(*known, &status, {posting.time, end, site});
@@ -371,12 +371,12 @@ void begun_to_receive_matched(const Posting& posting, MPI_Message message, const
     Pending fresh;
     fresh.silent = true;
     if (message != MPI_MESSAGE_NO_PROC) {
-      const auto known = matched().erase(key_of(message), place);
+      const auto known = matched().erase(key_of(message), place_of(place));
       if (known) fresh = *known;
       if (!known) trace::lose_messages();
     }
     fresh.key = key_of(*request);
-    fresh.place = request;
+    fresh.place = place_of(request);
     fresh.record.flags |= trace::nonblocking;
     fresh.record.posted = posting.time;
     add(fresh);
@@ -420,7 +420,7 @@ int improbe(decltype(&PMPI_Improbe) native, int source, int tag, MPI_Comm comm, 
 namespace {
 
 void started(const Posting& posting, const MPI_Request* request, const void* site) {
-  requests().change(key_of(*request), request, [&](Pending& own) {
+  requests().change(key_of(*request), place_of(request), [&](Pending& own) {
     if (!own.is_persistent()) return;
     own.active = true;
     own.record.posted = posting.time;
@@ -538,7 +538,7 @@ int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, cons
   const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
   const int code = native(request);
   if (code != MPI_SUCCESS) return code;
-  const auto freed = requests().erase(key_of(before), request);
+  const auto freed = requests().erase(key_of(before), place_of(request));
   const bool is_lost = freed && freed->active && !freed->silent;
   if (is_lost && freed->begun.collective == nullptr) trace::lose_messages();
   return code;
@@ -547,7 +547,8 @@ int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, cons
 int cancel(decltype(&PMPI_Cancel) native, MPI_Request* request, const void*) {
   const int code = native(request);
   if (code == MPI_SUCCESS) {
-    requests().change(key_of(*request), request, [](Pending& own) { own.cancelled = true; });
+    requests().change(key_of(*request), place_of(request),
+                      [](Pending& own) { own.cancelled = true; });
   }
   return code;
 }

@@ -68,7 +68,7 @@ class OneStatus {
   operator MPI_Status*() const { return used_; }
 
  private:
-  MPI_Status own_;
+  MPI_Status own_{};
   MPI_Status* used_;
 };
 

@@ -82,7 +82,7 @@ std::optional<Pending> PendingTable::complete(std::uint64_t key, const void* pla
   const Link found = find(key, place);
   if (found.at == kNone) return std::nullopt;
   if (!pool_[found.at].is_persistent()) return take(found);
-  const Pending completed = pool_[found.at];
+  Pending completed = pool_[found.at];
   pool_[found.at].active = false;
   pool_[found.at].cancelled = false;
   return completed;

@@ -23,6 +23,12 @@ template <class Handle>
   }
 }
 
+/// The variable of the program's that holds a handle.
+template <class Handle>
+[[nodiscard]] const void* place_of(const Handle* variable) {
+  return static_cast<const void*>(variable);
+}
+
 /// A collective that completes by a request.
 struct Begun {
   const char* collective = nullptr;      // null: it is a message
@@ -78,7 +84,7 @@ class PendingTable {
   [[nodiscard]] bool any_needs_status(const Handle* handles, std::size_t count) {
     const std::lock_guard hold(guard_);
     for (std::size_t i = 0; i < count; ++i) {
-      const Link found = find(key_of(handles[i]), handles + i);
+      const Link found = find(key_of(handles[i]), place_of(handles + i));
       if (found.at != kNone && pool_[found.at].needs_status()) return true;
     }
     return false;
