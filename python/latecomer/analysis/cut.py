@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,14 +94,14 @@ def without_first(trace: Trace, count: int) -> Trace:
             own_ranks = group.members[known]
             begin[own_ranks] = np.fmax(begin[own_ranks], left[known])
     groups = [_sliced(g, slice(own, None)) for g, own in zip(trace.groups, counts, strict=True)]
-    return replace(trace, groups=groups, begin=begin, messages=_messages(trace, begin, np.inf))
+    return replace(trace, groups=groups, begin=begin, **_beside(trace, begin, np.inf))
 
 
 def only_first(trace: Trace, count: int) -> Trace:
     """The first calls, whichever their groups."""
     counts = _first(trace, count)
     groups = [_sliced(g, slice(0, own)) for g, own in zip(trace.groups, counts, strict=True)]
-    return replace(trace, groups=groups, messages=None)
+    return replace(trace, groups=groups, messages=None, overlapping=())
 
 
 def between(trace: Trace, start: float, end: float) -> Trace:
@@ -124,8 +124,18 @@ def between(trace: Trace, start: float, end: float) -> Trace:
             left[group.members] = np.maximum(left[group.members], exits)
     begin = np.where(trace.begin > start, trace.begin, start) if start > 0 else trace.begin
     stop = np.maximum(np.minimum(trace.end, end), left) if np.isfinite(end) else trace.end
-    messages = _messages(trace, np.full(trace.ranks, start), end)
-    return replace(trace, groups=groups, begin=begin, end=stop, messages=messages)
+    beside = _beside(trace, np.full(trace.ranks, start), end)
+    return replace(trace, groups=groups, begin=begin, end=stop, **beside)
+
+
+def _beside(trace: Trace, begin: Floats, end: float) -> dict[str, Any]:
+    """The messages, and the collectives that other calls complete, of that time."""
+    overlapping = []
+    for group in trace.overlapping:
+        early = (group.arrival < begin[group.members]).any(axis=1)
+        inside = np.flatnonzero(~early & (_entered(group) < end))
+        overlapping.append(_sliced(group, inside))
+    return {"messages": _messages(trace, begin, end), "overlapping": overlapping}
 
 
 def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
@@ -143,7 +153,7 @@ def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
     return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive)
 
 
-def _sliced(group: Group, part: slice) -> Group:
+def _sliced(group: Group, part: slice | NDArray[np.int64]) -> Group:
     columns = ("sequence", "collective", "bytes", "element_bytes", "operator", "root", "site",
                "algorithm", "served", "arrival", "exit")  # fmt: skip
     launch = None if group.launch is None else group.launch[part]

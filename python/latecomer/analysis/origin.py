@@ -161,7 +161,7 @@ def _gathered(trace: Trace, places: _Places) -> tuple[_Events, _Posts]:
             ranks.append(side[0].astype(np.int64))
             times.append(side[1])
             count += len(side[0])
-    for group in trace.groups:
+    for group in [*trace.groups, *trace.overlapping]:
         if group.size > 1 and len(group):
             events, post_ranks, post_times = _of_calls(trace, group, count, places)
             parts.append(events)
@@ -261,7 +261,7 @@ class _Steps:
         order = np.lexsort((events.end, events.begin, events.rank))
         rank, begin, end = events.rank[order], events.begin[order], events.end[order]
         first = np.diff(rank, prepend=-1) != 0
-        before = np.where(first, start[rank], np.concatenate([[0.0], end])[: len(end)])
+        before = np.where(first, start[rank], np.concatenate([[0.0], _latest(rank, end)])[:-1])
         computed = np.clip(begin - before, 0.0, None)
         synced = events.meets[order]
         ended = np.cumsum(synced)
@@ -284,6 +284,12 @@ class _Steps:
 
 
 # ---- the walk
+
+
+def _latest(rank: NDArray[np.int64], end: Floats) -> Floats:
+    """When each rank had left all calls so far; one may go on in another. `rank`: sorted."""
+    apart = rank * (2 * float(np.abs(end).max(initial=0.0)) + 1)
+    return np.maximum.accumulate(end + apart) - apart
 
 
 def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -187,6 +187,8 @@ class Trace:
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
     started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
     messages: Messages | None = None  # None: not looked at
+    # Collectives that another call completed, so that ranks may compute in between; else as groups.
+    overlapping: Sequence[Group] = ()
 
     @property
     def ranks(self) -> int:

@@ -139,10 +139,14 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
               for r in range(ranks)]  # fmt: skip
     without_strangers(groups, words, clocks, left)
     groups = [group for group in groups if np.isfinite(group.arrival).any()]
+    of_others = (_group(key, files, words, zero, left, "overlapping") for key in _keys(files))
+    overlapping = [group for group in of_others if group is not None and len(group)]
     known = _known(files, clocks, zero)
     connected = all(clocks[rank] in known for rank in files)
     offsets = align.align(groups, words, clocks, known)
-    groups = [align.apply(group, offsets) for group in groups]
+    groups, overlapping = (
+        [align.apply(group, offsets) for group in each] for each in (groups, overlapping)
+    )
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
     error = np.full(ranks, np.nan)
     for rank, file in files.items():
@@ -151,7 +155,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
             end[rank] = offsets[rank].apply(np.array([file.header["end"] - zero]) * _NS)[0]
         error[rank] = offsets[rank].error
     start = earliest(begin, *(group.arrival for group in groups))
-    for group in groups:
+    for group in [*groups, *overlapping]:
         np.subtract(group.arrival, start, out=group.arrival)
         np.subtract(group.exit, start, out=group.exit)
 
@@ -174,6 +178,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         remarks=[*remarks, *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,
         messages=messages_of(files, words, seconds),
+        overlapping=overlapping,
     )
 
 
@@ -196,10 +201,18 @@ def _keys(files: Mapping[int, File]) -> list[tuple[int, int]]:
 
 
 def _group(
-    key: tuple[int, int], files: Mapping[int, File], words: Words, zero: int, left: LeftOut
+    key: tuple[int, int],
+    files: Mapping[int, File],
+    words: Words,
+    zero: int,
+    left: LeftOut,
+    which: str = "calls",
 ) -> Group | None:
-    """The calls of one communicator, matched by their sequence; None: there are none to tell of."""
-    parts = _parts(key, files, left)
+    """The calls of one communicator, matched by their sequence; None: there are none to tell of.
+
+    `which`: the name of those calls in a file.
+    """
+    parts = _parts(key, files, left, which)
     name, members = parts[0][1].name, parts[0][1].members
     sequence = np.unique(np.concatenate([calls["sequence"] for _, _, calls in parts]))
     shape = (len(sequence), len(members))
@@ -254,11 +267,12 @@ def _group(
 
 
 def _parts(
-    key: tuple[int, int], files: Mapping[int, File], left: LeftOut
+    key: tuple[int, int], files: Mapping[int, File], left: LeftOut, which: str
 ) -> list[tuple[File, Comm, NDArray[Any]]]:
     """What the files hold of a communicator, by its ranks: those that name its members alike."""
-    parts = [(file, comm, file.calls[file.calls["communicator"] == number])
-             for file in files.values() for number, comm in file.comms.items()
+    parts = [(file, comm, calls[calls["communicator"] == number])
+             for file in files.values() for calls in (getattr(file, which),)
+             for number, comm in file.comms.items()
              if comm.key == key]  # fmt: skip
     members = Counter(comm.members for _, comm, _ in parts).most_common(1)[0][0]
     found: dict[int, tuple[File, Comm, NDArray[Any]]] = {}
