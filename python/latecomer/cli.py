@@ -35,7 +35,7 @@ def run(words: Sequence[str]) -> int:
         return _fail(str(error), 1)
     except BrokenPipeError:  # the reader has seen enough, as in `| head`
         _print_no_more()
-        return 1
+        return 0
     except OSError as error:
         _print_no_more()
         where = error.filename or "standard output"

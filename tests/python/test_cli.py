@@ -210,6 +210,23 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("words", [
+    "algorithms", "algorithms ring", "show ring -n 4", "simulate --nodes 4 --bytes 8KiB", "--help",
+    "verify --algorithms ring --ranks 2-3 --patterns 1", "report --help",
+])  # fmt: skip
+def test_a_reader_that_has_seen_enough_is_no_failure(words):
+    """Whether a table, a text or a line is printed when nobody reads any more."""
+    ends, write = os.pipe()
+    os.close(ends)
+    done = subprocess.run(
+        [sys.executable, "-m", "latecomer", *words.split()], check=False, stdout=write,
+        stderr=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+    )  # fmt: skip
+    os.close(write)
+    assert done.returncode == 0
+    assert "error" not in done.stderr
+
+
 @pytest.mark.parametrize(("python", "message"), [(False, ".venv"), (True, "compiled core")])
 def test_the_script_says_what_to_build(tmp_path, python, message):
     script = shutil.copy(ROOT / "latecomer", tmp_path)

@@ -153,6 +153,7 @@ def test_a_command_keeps_its_own_options():
         ("a --old-sise 4", "No such option '--old-sise'; did you mean --size."),
         ("a -q4", "No such option '-q4'."),
         ("a --size", "Option '--size' needs a value"),
+        ("a --file -", "Invalid value for --file: '-', which is no file: standard input and"),
         ("a --fast=yes", "Option '--fast' takes no value, and has 'yes'"),
         ("a --size x", "Invalid value for --size: 'x'; give a whole number from 1 to 9."),
         ("a --size 10", "Invalid value for --size: 10; give a number from 1 to 9."),

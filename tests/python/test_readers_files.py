@@ -211,6 +211,7 @@ def test_what_is_no_trace_is_passed_over(tmp_path):
     assert "(4)" in remark(trace, "no regular file")
     assert "empty.json, character 0" in remark(trace, "cannot be used")
     assert remark(trace, "without a rank's collectives")
+    assert "settings.json" in remark(trace, "files without traceEvents, where a trace has its ev")
 
 
 def test_a_folder_of_odd_things_alone_is_refused_with_what_was_found(tmp_path):

@@ -5,6 +5,7 @@ from latecomer import cli
 from latecomer.command.declare import UsageError
 from latecomer.dropin import Comparison, Ended
 from latecomer.verbs.settings import claimed
+from trace_helpers import Files, arrivals_and_exits
 
 
 @pytest.fixture
@@ -98,3 +99,18 @@ def test_the_verdict_of_a_comparison_follows_from_the_times_shown(without, with_
     assert verdict == says
     first, _, third = (float(line.split()[1]) for line in times)
     assert found.gain == pytest.approx(1 - third / first)
+
+
+def test_an_interrupted_run_says_where_its_trace_is(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "a b"
+
+    def interrupted(*_, **__):
+        Files(3).write(folder, *arrivals_and_exits(12, 3))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("latecomer.dropin.run_once", interrupted)
+    words = ["run", "--trace", str(folder), "--", "mpirun", "-n", "3", "./app"]
+    assert cli.run(words) == 130
+    told = capsys.readouterr().err
+    assert f"latecomer: the trace so far: latecomer report '{folder}'\n" in told
+    assert cli.run(["report", str(folder), "--budget", "0"]) == 0

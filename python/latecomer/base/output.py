@@ -67,7 +67,11 @@ def console() -> Console:
 
     from rich.console import Console
 
-    found = Console(highlight=False)
+    class Tables(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # the command handles it alike wherever it prints
+
+    found = Tables(highlight=False)
     if not found.is_terminal:
         found.width = shutil.get_terminal_size((_WIDE, 0)).columns
     return found

@@ -100,6 +100,9 @@ class Parameter:
         """The value of a text. Raises UsageError."""
         if self.type is Path and not text:
             raise bad_value(self.name, "''; give a path")
+        if self.type is Path and text == "-":
+            raise bad_value(self.name, "'-', which is no file: standard input and output are not "
+                            "for it; name a file, or give ./-")  # fmt: skip
         if self.type is Seconds:
             return self._read_seconds(text)
         if self.type not in (int, float):

@@ -47,6 +47,7 @@ class Read:
     values: dict[str, Any] = field(default_factory=dict)
     events: int = 0
     cut: str = ""  # why and where the file ends early; "": it is whole
+    listed: bool = False  # there is a list of events
     lost: int = 0  # damaged events that may have been collectives
 
 
@@ -78,6 +79,7 @@ class _Reader:
     def read(self, take: Callable[[dict[str, Any]], None], wanted: Container[str]) -> Read:
         mark = self._next()
         if mark == "[":  # events alone are a trace, too, and may lack the last bracket
+            self.found.listed = True
             self._events(take, bracket=False)
             return self.found
         if mark != "{":
@@ -90,6 +92,7 @@ class _Reader:
                     self.left.doubt("files with several lists of events, which are read as one",
                                     self._place(self.at))  # fmt: skip
                 lists += 1
+                self.found.listed = True
                 self._events(take)
             elif (value := self._value()) is not _NOTHING and key in wanted:
                 self.found.values[key] = value

@@ -231,6 +231,8 @@ def _read(path: Path, left: LeftOut) -> _File | None:
     if told.cut:
         left.add("ends of files, which are missing", told.cut)
     if not calls and not info:
+        if not told.listed:
+            left.add("files without traceEvents, where a trace has its events", path)
         return None
     begin, end = events.span()
     recorded = Recorded(

@@ -257,6 +257,7 @@ def _run(
     as_json: bool,
 ) -> int:
     from ..dropin import run_once
+    from ..trace.native import is_folder_of_trace
     from .settings import claimed
 
     try:
@@ -266,6 +267,10 @@ def _run(
             finally:
                 if wishes.trace:
                     _note(wishes.trace, command)
+    except KeyboardInterrupt:
+        if (folder := wishes.trace) and is_folder_of_trace(folder):
+            say(f"the trace so far: {called()} report {shlex.quote(str(folder))}")
+        raise
     except DeadlineError as error:
         remedy = f"{error.remedy}; {_kept(wishes.trace)}"
         raise DeadlineError(error.what, error.value, remedy) from None
