@@ -43,8 +43,8 @@ adds nothing to them.
 
 `auto:random=SEED` is for tests: each call gets an algorithm at random, of all that take it, with
 random values of its parameters, alike on all ranks and again with the same seed, a whole number
-from 1 to 2^53. There is no plan of it, so it cannot be shown, verified or simulated; in reproducible
-mode it is refused.
+from 1 to 2^53. There is no plan of it, so it cannot be shown, verified or simulated; in
+reproducible mode it is refused.
 
 ## How to read the tables
 

@@ -6,12 +6,16 @@ from collections import Counter
 import numpy as np
 import pytest
 from dropin_helpers import launcher_of, run_command
+from latecomer.analysis.answer import answer, facts
+from latecomer.analysis.cut import analysed
 from latecomer.launch import preload, program
 from latecomer.trace import native_file as native
+from latecomer.trace import read
 from latecomer.trace.left_out import LeftOut
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
 
+LATE = ROOT / "tests" / "dropin" / "messages" / "late.c"
 ODD = ROOT / "tests" / "dropin" / "messages" / "odd.c"
 IN_FORTRAN = ROOT / "tests" / "dropin" / "fortran" / "messages.F90"
 BINDINGS = {"mpif_h": 1, "use_mpi": 2, "mpi_f08": 3}
@@ -231,3 +235,20 @@ def test_messages_of_a_fortran_program(name, binding, tmp_path):
         assert {file.texts[int(each)].partition("+")[0] for each in file.messages["site"]} == {
             "messages"
         }
+
+
+@pytest.mark.parametrize("form", ["wavefront", "halo", "started"])
+@both_families
+def test_who_is_late_is_told_whoever_hands_it_on(name, form, programs, tmp_path):
+    """The rank computes 30 times as long as the others: far more than what a busy machine adds."""
+    words = [programs(name, LATE.read_text()), form, "20", "1"]
+    variables = {"LATECOMER_TRACE": str(tmp_path / "t")}
+    job = run(name, words, variables, preload.library(messages=True), ranks=3)
+    assert job.code == 0, job.err
+    trace = read(tmp_path / "t")
+    assert len(trace.messages) == {"wavefront": 40, "halo": 120, "started": 0}[form]
+    assert trace.messages.unmatched == 0
+    assert sum(map(len, trace.overlapping)) == (20 if form == "started" else 0)
+    found = analysed(trace)
+    print(answer(found).text())
+    assert facts(found).late == [1]

@@ -29,7 +29,7 @@ from .model import (
     text_of,
 )
 from .native_file import VERSION, Comm, File
-from .native_messages import messages_of
+from .native_messages import messages_of, remarks_on
 from .same_run import Span, apart, together
 
 if TYPE_CHECKING:
@@ -162,6 +162,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     def seconds(rank: int, times: NDArray[Any]) -> NDArray[np.float64]:
         return offsets[rank].apply((times - zero) * _NS) - start
 
+    messages = messages_of(files, words, seconds)
     return Trace(
         source=text_of(str(folder), 4096),
         format=f"latecomer {VERSION}",
@@ -175,9 +176,9 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
         inputs=[file.path for file in files.values()],
-        remarks=[*remarks, *left.remarks()],
+        remarks=[*remarks, *remarks_on(messages), *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,
-        messages=messages_of(files, words, seconds),
+        messages=messages,
         overlapping=overlapping,
     )
 

@@ -72,3 +72,14 @@ def _keys(
     ends = (peer, me) if receives else (me, peer)
     comm = number[at] if len(own) else np.zeros(0, np.int64)
     return np.column_stack([comm, *ends, own["tag"].astype(np.int64)])
+
+
+def remarks_on(messages: Messages | None) -> list[str]:
+    """What is missing of them, for people."""
+    if messages is None:
+        return []
+    counted = (
+        (messages.lost, "messages could not be recorded"),
+        (messages.unmatched, "sends and receives have no other side in the trace"),
+    )
+    return [f"{count:,} {words}" for count, words in counted if count]
