@@ -177,7 +177,7 @@ class Charging {
 
   /// By what the other's account is ahead of the waiting rank's; the rest is order.
   void charge(Seconds waited, const SharedAccount& mine, const SharedAccount& theirs) {
-    static const Account nothing;
+    const Account nothing;
     const Account& a = mine ? *mine : nothing;
     const Account& b = theirs ? *theirs : nothing;
     ahead_.clear();

@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
-BINDINGS = BUILD / "CMakeFiles" / "latecomer_python.dir" / "python" / "bindings.cpp.o"
+BINDINGS = [BUILD / "CMakeFiles" / "latecomer_python.dir" / "python" / f"{name}.cpp.o"
+            for name in ("bindings", "bind_origin")]  # fmt: skip
 COMPILER = os.environ.get("CXX", "c++")
 FLAGS = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra",
          "-Werror=missing-field-initializers"]  # fmt: skip
@@ -44,8 +45,8 @@ def compiled(source: Path) -> subprocess.CompletedProcess:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder with the Python package and a core that has the new algorithm."""
-    if not BINDINGS.exists():
-        pytest.skip(f"this clone is not built: there is no {BINDINGS}")
+    if not all(file.exists() for file in BINDINGS):
+        pytest.skip(f"this clone is not built: there is no {BINDINGS[0]}")
     home = tmp_path_factory.mktemp("added")
     shutil.copytree(ROOT / "src" / "algorithms", home / "algorithms")
     new = home / "algorithms" / "allgather" / "direct.cpp"
@@ -61,7 +62,7 @@ def home(tmp_path_factory):
     ignored = shutil.ignore_patterns("*.so", "__pycache__")
     shutil.copytree(ROOT / "python" / "latecomer", package, ignore=ignored)
     core = package / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
-    objects = [BINDINGS, new.with_suffix(".o"), rows.with_suffix(".o")]
+    objects = [*BINDINGS, new.with_suffix(".o"), rows.with_suffix(".o")]
     libraries = [BUILD / "liblatecomer_core.a", BUILD / "libnanobind-static.a"]
     done = run(COMPILER, "-shared", "-o", core, *objects, *libraries)
     assert done.returncode == 0, done.stderr
