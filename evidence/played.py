@@ -171,8 +171,7 @@ class Played:
     def trace(self, hosts: Sequence[str] = ()) -> Trace:
         """The trace of the job; each rank has a host of its own without `hosts`."""
         words = Words()
-        groups = [group for number, members in enumerate(self.calls)
-                  for group in self._groups(number, members, words)]  # fmt: skip
+        groups = [self._group(number, members, words) for number, members in enumerate(self.calls)]
         trace = Trace(
             source="played", format="latecomer 1", words=words, groups=groups,
             hosts=list(hosts) or [f"node{rank}" for rank in self.all],
@@ -193,14 +192,14 @@ class Played:
         size = np.full(len(keys[1]), 32768, np.int64)
         return replace(trace, messages=matched(*sides, (keys[0], keys[1]), size))
 
-    def _groups(self, number: int, members: tuple[int, ...], words: Words) -> Iterable[Group]:
+    def _group(self, number: int, members: tuple[int, ...], words: Words) -> Group:
         """The calls of a communicator."""
         calls = self.calls[members]
         count = len(calls)
         times = np.array([[call[rank][:2] for rank in members] for call in calls], float)
         texts = [self.names[members, at] for at in range(count)]
         unknown = np.full(count, UNKNOWN, np.int32)
-        yield Group(
+        return Group(
             name="MPI_COMM_WORLD" if members == self.all else f"part {number}",
             members=np.array(members, np.int32),
             sequence=np.arange(count, dtype=np.int64),

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.compiled import core
-from ..trace.model import SYNCHRONISING, Group, Side, Trace
+from ..trace.model import Group, Side, Trace
+from ..trace.waits import met, synchronising
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,7 +134,7 @@ class _Places:
         self.numbers: dict[tuple[int, str], int] = {}
 
     def of(self, sites: NDArray[np.int32], call: str) -> NDArray[np.int64]:
-        """Of calls of one kind at these sites."""
+        """The numbers of calls of one kind at these sites."""
         some, which = np.unique(sites, return_inverse=True)
         return np.array([self._one(int(site), call) for site in some], np.int64)[which.reshape(-1)]
 
@@ -215,18 +216,16 @@ def _of_calls(
     """The calls of a group: each rank waits for the last one that arrives before it leaves."""
     arrival, leave = np.asarray(group.arrival), np.asarray(group.exit)
     known = np.isfinite(arrival) & np.isfinite(leave)
-    by_all = _of_all(trace, group) & known.all(axis=1)
-    sync = np.array([trace.words[int(each)] in SYNCHRONISING for each in group.collective], bool)
+    sync = synchronising(trace.words, group.collective)
+    by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
     came = np.where(known, arrival, -np.inf)
-    last = came.argmax(axis=1)
+    # The arrivals in their order, those that are not known first, and how many each rank meets.
+    order = np.argsort(came, axis=1, kind="stable")
+    unknown = group.size - known.sum(axis=1, keepdims=True)
+    met_by = met(np.where(known, arrival, np.nan), leave, sync)
+    last = np.take_along_axis(order, np.maximum(unknown + met_by - 1, 0), axis=1)
     rows, at = np.nonzero(known)
-    cause = count + rows * group.size + last[rows]
-    # Where ranks may leave before the last one comes: the last one that came before.
-    early = ~sync[rows] & (came.max(axis=1)[rows] > leave[rows, at])
-    for which in np.flatnonzero(early).tolist():
-        row = rows[which]
-        before = np.where(came[row] <= leave[row, at[which]], came[row], -np.inf)
-        cause[which] = count + row * group.size + int(before.argmax())
+    cause = count + rows * group.size + last[rows, at]
     place = np.zeros(len(group), np.int64)
     for collective in np.unique(group.collective):
         own = group.collective == collective
@@ -241,13 +240,6 @@ def _of_calls(
     )
     members = np.tile(group.members.astype(np.int64), len(group))
     return events, members, came.reshape(-1)
-
-
-def _of_all(trace: Trace, group: Group) -> NDArray[np.bool_]:
-    """Of each call, whether all ranks of the job wait for each other in it."""
-    if group.size < trace.ranks:
-        return np.zeros(len(group), bool)
-    return np.array([trace.words[int(each)] in SYNCHRONISING for each in group.collective], bool)
 
 
 # ---- steps, and who computes longer than the median rank in each

@@ -9,9 +9,9 @@ import numpy as np
 
 from .messages import joined, matched
 from .model import Messages, Side, Words
-from .native_file import File
+from .native_file import WHAT, File
 
-RECEIVE = 4  # of Message::what; below it are sends
+_RECEIVE = WHAT.index("receive")  # below it are sends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,8 +33,8 @@ def messages_of(files: Mapping[int, File], words: Words, seconds: Seconds) -> Me
     for rank, file in files.items():
         records = file.messages[np.argsort(file.messages["order"], kind="stable")]
         for receives in (False, True):
-            own = records[(records["what"] == RECEIVE) == receives]
-            own = own[own["what"] <= RECEIVE]
+            what = records["what"]
+            own = records[what == _RECEIVE if receives else what < _RECEIVE]
             sides[receives].append(_side(rank, file, own, words, seconds))
             keys[receives].append(_keys(file, own, numbers, receives))
             if receives:
