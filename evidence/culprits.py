@@ -64,7 +64,7 @@ def sweep(rank: int, ranks: int, compute: Compute) -> Iterator[Op]:
 
 
 def halo(rank: int, ranks: int, compute: Compute) -> Iterator[Op]:
-    """Both neighbours exchange edges; all meet in every fourth step."""
+    """Neighbours exchange edges; all meet in every fourth step."""
     for step in range(STEPS):
         yield ("compute", compute(rank, step))
         for other in {(rank - 1) % ranks, (rank + 1) % ranks} - {rank}:
@@ -76,7 +76,7 @@ def halo(rank: int, ranks: int, compute: Compute) -> Iterator[Op]:
 
 
 def unmet(rank: int, ranks: int, compute: Compute) -> Iterator[Op]:
-    """Both neighbours exchange edges, and the ranks never meet."""
+    """Neighbours exchange edges, and the ranks never meet."""
     return (op for op in halo(rank, ranks, compute) if op[0] != "allreduce")
 
 
@@ -107,7 +107,7 @@ PATTERNS = (meeting, wavefront, sweep, halo, unmet, rows, work)
 
 @dataclass(frozen=True)
 class Cause:
-    """What is wrong with a job."""
+    """The fault of a job."""
 
     kind: str
     compute: Compute

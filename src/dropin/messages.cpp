@@ -67,8 +67,8 @@ bool was_cancelled(const MPI_Status& status) {
   return flag != 0;
 }
 
-/// What is known of an operation when it begins. Returns false if there is nothing to record. After
-/// an error handler of the program MPICH says that all is well, so `to` may be wrong.
+/// Sets what is known of an operation when it begins. Returns false if there is nothing to record.
+/// After an error handler of the program MPICH says that all is well, so `to` may be wrong.
 bool describe(trace::Message& record, const Posting& posting, const To& to) {
   if (to.peer == MPI_PROC_NULL || to.comm == MPI_COMM_NULL) return false;
   const trace::TracedComm comm = trace::comm_of_messages(to.comm);
@@ -526,12 +526,7 @@ int waitsome(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[],
 
 int testsome(decltype(&PMPI_Testsome) native, int count, MPI_Request requests[], int* completed,
              int indices[], MPI_Status statuses[], const void* site) {
-  if (!is_usable(count, requests)) return native(count, requests, completed, indices, statuses);
-  Several several(count, requests, statuses);
-  const std::int64_t begin = trace::now_ns();
-  const int code = native(count, requests, completed, indices, several.statuses());
-  several.end_some(code, *completed, indices, {begin, trace::now_ns(), site});
-  return code;
+  return waitsome(native, count, requests, completed, indices, statuses, site);
 }
 
 int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, const void*) {

@@ -33,7 +33,7 @@ struct Data {
   Count count;
   MPI_Datatype type;
 };
-/// What the program names: the other rank, and the communicator.
+/// The program's names: the other rank, and the communicator.
 struct To {
   int peer;
   int tag;

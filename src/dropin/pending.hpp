@@ -1,5 +1,5 @@
-// What the program has begun and not completed: messages by the handles of their requests, and
-// matched messages by theirs. Bounded, and used by all threads.
+// Operations that the program has begun and not completed: messages by the handles of their
+// requests, and matched messages by theirs. Bounded, and used by all threads.
 #pragma once
 
 #include <cstdint>

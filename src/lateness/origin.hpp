@@ -40,8 +40,8 @@ struct TracedJob {
   std::span<const Seconds> start;  // when each rank began
 };
 
-/// What a rank costs all others at a place: seconds that they wait because it computes longer after
-/// its call there.
+/// The cost of a rank for all others at a place: seconds that they wait because it computes longer
+/// after its call there.
 struct Charge {
   std::int64_t rank;
   std::int64_t place;

@@ -33,8 +33,8 @@ class PersistentCall;
 using StartedCalls = std::deque<PersistentCall*>;
 class AsyncProgress;
 
-/// What waits for the next call in which all ranks wait for each other: in others it would make
-/// them wait where the program lets them go.
+/// Work that waits for the next call in which all ranks wait for each other: in others it would
+/// make them wait where the program lets them go.
 struct Due {
   bool link = false;              // resources, for calls of an algorithm that was set
   std::optional<Problem> review;  // of this problem's class

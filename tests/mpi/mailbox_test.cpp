@@ -59,7 +59,7 @@ bool anything_came(MPI_Comm comm) {
   return found != 0;
 }
 
-/// What comes to a link that has gone is received when others go.
+/// Messages to a link that has gone are received when others go.
 MPI_TEST(messages_to_a_link_that_has_gone_are_received) {
   const Communicator gone = Communicator::returning_errors();
   static const auto& kept = *new Communicator(Communicator::returning_errors());  // never freed

@@ -215,7 +215,7 @@ def test_a_closed_pipe_is_no_error(tmp_path):
     "verify --algorithms ring --ranks 2-3 --patterns 1", "report --help",
 ])  # fmt: skip
 def test_a_reader_that_has_seen_enough_is_no_failure(words):
-    """Whether a table, a text or a line is printed when nobody reads any more."""
+    """A table, a text or a line is printed when nobody reads any more."""
     ends, write = os.pipe()
     os.close(ends)
     done = subprocess.run(

@@ -72,7 +72,7 @@ def traced(name, words, folder, **more):
 
 
 def files_of(folder, ranks=2):
-    """What each rank's file holds, of which all is right."""
+    """Each rank's file, of which all is right."""
     found = []
     for rank in range(ranks):
         left = LeftOut()

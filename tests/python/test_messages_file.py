@@ -110,7 +110,7 @@ def test_calls_that_another_one_completed_may_overlap(folder):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_messages_are_read_or_left_out(folder, seed):
-    """What they rest on stays."""
+    """The records that they rest on stay."""
     path, rng = folder / "rank-1.trace", np.random.default_rng(seed)
     raw = path.read_bytes()
     head, records = raw[: -64 * FIVE], raw[-64 * FIVE :]

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 HANG = 7  # characters of a line before its sentence
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
-# Of a trace, which does not tell what a program has: without and with messages.
+# A trace does not tell what a program has: without and with messages.
 _UNSEEN = f"{NON_BLOCKING}, {BESIDE}", BESIDE_MESSAGES
 
 

@@ -199,7 +199,7 @@ def _correlation(moments: Floats) -> Floats:
 
 
 def lateness(arrival: Floats, in_order: Floats) -> Floats:
-    """Of shape (calls, ranks); `in_order`: the same arrivals, in the order of time."""
+    """An array of shape (calls, ranks); `in_order`: the same arrivals, in the order of time."""
     ranks = arrival.shape[1]
     if ranks == 2:  # their median is halfway
         return arrival - arrival[:, ::-1]

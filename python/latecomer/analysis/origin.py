@@ -296,7 +296,7 @@ def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _job(start: Floats, events: _Events, posts: _Posts, steps: _Steps) -> Any:
-    """What the core goes through: all posts that some call waits for, and all ends of calls."""
+    """The job as the core takes it: all posts that some call waits for, and all ends of calls."""
     used = np.unique(events.cause[events.cause >= 0])
     order = np.concatenate([2 * used, 2 * np.arange(len(events.rank)) + 1])
     time = np.concatenate([posts.time[used], events.end])

@@ -1,4 +1,4 @@
-"""Whether times that are measured on this machine are to be trusted."""
+"""Tells if times that are measured on this machine are to be trusted."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Result:
 
     @property
     def remarks(self) -> Sequence[str]:
-        """What speaks against the times."""
+        """The remarks against the times."""
         return cast("Sequence[str]", self.used.get("remarks", ()))
 
     def footer(self) -> str:

@@ -145,7 +145,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Side:
-    """What one side of each message did: arrays of one entry a message. Times are in seconds."""
+    """One side of each message: arrays of one entry a message. Times are in seconds."""
 
     rank: NDArray[np.int32]  # in the trace
     posted: NDArray[np.float64]  # when the program posted the send, or the receive

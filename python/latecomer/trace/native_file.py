@@ -274,7 +274,7 @@ def _wrong_of(
 
 @dataclass(frozen=True)
 class _About:
-    """What the records of a file rest on."""
+    """The parts of a file that its records rest on."""
 
     path: Path
     header: Any

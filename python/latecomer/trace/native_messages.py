@@ -75,7 +75,7 @@ def _keys(
 
 
 def remarks_on(messages: Messages | None) -> list[str]:
-    """What is missing of them, for people."""
+    """Sentences about those that are missing."""
     if messages is None:
         return []
     counted = (

@@ -1,4 +1,4 @@
-// What waits for the next call in which all ranks wait for each other.
+// Work that waits for the next call in which all ranks wait for each other.
 #pragma once
 
 #include "runtime/call/ending.hpp"
