@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from latecomer.trace.messages import joined, matched
+from latecomer.trace.messages import Posted, matched
 from latecomer.trace.model import UNKNOWN, Group, Side, Trace, Words
 
 LATENCY = 50e-6  # seconds
@@ -178,19 +178,23 @@ class Played:
             begin=np.zeros(len(self.all)), end=np.array([rank.clock for rank in self.ranks]),
             clock="all ranks read one clock", clock_error=np.zeros(len(self.all)),
         )  # fmt: skip
-        sides, keys = [], []
+        sides = []
         for sends in (True, False):
             own = sorted((one for one in self.done if one.sends == sends),
                          key=lambda one: (one.rank, one.posted, one.place))  # fmt: skip
             times = np.array([(one.posted, *one.completed) for one in own], float).reshape(-1, 3)
-            sides.append(joined([Side(
-                np.array([one.rank for one in own], np.int32), *times.T,
-                np.array([words.place(one.site) for one in own], np.int32),
-            )]))  # fmt: skip
-            pairs = [(*one.pair, 0) for one in own]
-            keys.append(np.array(pairs, np.int64).reshape(-1, 3))
-        size = np.full(len(keys[1]), 32768, np.int64)
-        return replace(trace, messages=matched(*sides, (keys[0], keys[1]), size))
+            ranks = np.array([one.rank for one in own], np.int32)
+            sites = np.array([words.place(one.site) for one in own], np.int32)
+            keys = np.array([(*one.pair, 0) for one in own], np.int64).reshape(-1, 3)
+            sides.append(
+                Posted(
+                    Side(ranks, *times.T, sites),
+                    keys,
+                    np.full(len(own), 32768, np.int64),
+                    np.ones(len(own), bool),
+                )
+            )
+        return replace(trace, messages=matched(*sides, np.zeros(trace.ranks)))
 
     def _group(self, number: int, members: tuple[int, ...], words: Words) -> Group:
         """The calls of a communicator."""

@@ -38,7 +38,7 @@ void recording(Work&& work) {
   try {
     work();
   } catch (const std::exception&) {
-    trace::lose_messages();
+    trace::lose_message(0);  // which one is not known
   }
 }
 
@@ -73,7 +73,7 @@ bool describe(trace::Message& record, const Posting& posting, const To& to) {
   if (to.peer == MPI_PROC_NULL || to.comm == MPI_COMM_NULL) return false;
   const trace::TracedComm comm = trace::comm_of_messages(to.comm);
   if (comm.id == trace::TracedComm::kNone) {
-    trace::lose_messages();
+    trace::lose_message();
     return false;
   }
   if (to.peer >= comm.ranks) return false;
@@ -107,20 +107,28 @@ void write(const Pending& done, const MPI_Status* status, const Ending& ending) 
   if (done.silent || !done.active) return;
   if (done.begun.collective != nullptr) {
     trace::add_begun({done.begun.collective, done.record.communicator, done.begun.sequence,
-                      done.record.posted, ending.end, done.begun.site});
+                      done.record.posted, ending.begin, ending.end, done.begun.site});
     return;
   }
   trace::Message record = done.record;
-  const bool is_gone = done.cancelled && (status == nullptr || was_cancelled(*status));
   const bool comes = record.what == What::receive;
-  if (is_gone || (comes && status == nullptr)) return trace::lose_messages();
+  if ((comes || done.cancelled) && status == nullptr) return trace::lose_message(record.order);
+  if (done.cancelled && was_cancelled(*status)) return;  // there was no message
   if (comes) set_from(record, *status);
   write(record, ending);
 }
 
+/// A message whose end is not known. What others wait for is the posting of a send.
+void lose(const Pending& pending, const void* site) {
+  if (pending.silent || !pending.active || pending.begun.collective != nullptr) return;
+  const bool is_sure = pending.record.what != What::receive && !pending.cancelled;
+  if (!is_sure) return trace::lose_message(pending.record.order);
+  const std::int64_t now = trace::now_ns();
+  write(pending.record, {now, now, site});
+}
+
 void add(const Pending& pending) {
-  if (requests().add(pending)) return;
-  if (!pending.silent && pending.begun.collective == nullptr) trace::lose_messages();
+  if (!requests().add(pending)) lose(pending, nullptr);
 }
 
 /// An operation whose request the program got just now.
@@ -144,7 +152,7 @@ void completed(MPI_Request before, const MPI_Request* place, const MPI_Status* s
 /// It has failed for this request.
 void failed(MPI_Request before, const MPI_Request* place) {
   const auto done = requests().complete(key_of(before), place_of(place));
-  if (done && done->active && !done->silent) trace::lose_messages();
+  if (done) lose(*done, nullptr);
 }
 
 /// After a call on one request. `did`: it was completed.
@@ -249,7 +257,7 @@ void found(const Posting& posting, const To& from, MPI_Message message, const MP
   fresh.record.flags = trace::matched_probe;
   set_wildcards(fresh.record, from);
   fresh.silent = !describe(fresh.record, posting, from);
-  if (!matched().add(fresh)) trace::lose_messages();
+  if (!matched().add(fresh)) lose(fresh, nullptr);
 }
 
 void probed(const Posting& posting, const To& from, const MPI_Status& status, const void* site) {
@@ -272,7 +280,11 @@ void begin() {
 
 void end() {
   if (!hot.messages.exchange(false)) return;
-  trace::lose_messages(requests().unfinished() + matched().unfinished());
+  recording([&] {
+    for (PendingTable* table : {&requests(), &matched()}) {
+      table->for_each([](const Pending& each) { lose(each, nullptr); });
+    }
+  });
 }
 
 Posting post() { return {trace::now_ns(), orders.fetch_add(1, std::memory_order_relaxed)}; }
@@ -281,15 +293,30 @@ Posting post_with(const Posting& first) {
   return {first.time, orders.fetch_add(1, std::memory_order_relaxed)};
 }
 
-void sent(What what, const Posting& posting, const Data& data, const To& to, const void* site) {
-  const std::int64_t end = trace::now_ns();
+namespace {
+
+void sent(trace::Message record, const Posting& posting, const Data& data, const To& to,
+          const Ending& ending) {
   recording([&] {
-    trace::Message record;
-    record.what = what;
     if (!describe(record, posting, to)) return;
     record.bytes = bytes_of(data);
-    write(record, {posting.time, end, site});
+    write(record, ending);
   });
+}
+
+}  // namespace
+
+void sent(What what, const Posting& posting, const Data& data, const To& to, const void* site) {
+  trace::Message record;
+  record.what = what;
+  sent(record, posting, data, to, {posting.time, trace::now_ns(), site});
+}
+
+void sent_with_receive(const Posting& posting, const Data& data, const To& to, const void* site) {
+  const std::int64_t now = trace::now_ns();
+  trace::Message record;
+  record.flags = trace::nonblocking;
+  sent(record, posting, data, to, {now, now, site});
 }
 
 void received(const Posting& posting, const To& from, const MPI_Status& status, const void* site) {
@@ -324,6 +351,15 @@ void begun_to_receive(int flags, const Posting& posting, const To& from,
   });
 }
 
+void lost_with_send(const Posting& posting, const To& from, const MPI_Request* request) {
+  recording([&] {
+    Pending fresh = begun(trace::nonblocking, posting, from, request);
+    if (!fresh.silent) trace::lose_message(posting.order);
+    fresh.silent = true;
+    add(fresh);
+  });
+}
+
 void begun_together(const char* collective, int flags, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site) {
   recording([&] {
@@ -341,25 +377,13 @@ void begun_together(const char* collective, int flags, std::int64_t time, MPI_Co
   });
 }
 
-void lost_at_once(const To& to, const To& from, const MPI_Request* request) {
-  recording([&] {
-    Pending fresh;
-    fresh.key = key_of(*request);
-    fresh.place = place_of(request);
-    fresh.silent = true;
-    trace::lose_messages((to.peer != MPI_PROC_NULL ? 1U : 0U) +
-                         (from.peer != MPI_PROC_NULL ? 1U : 0U));
-    add(fresh);
-  });
-}
-
 void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
                       const MPI_Status& status, const void* site) {
   if (message == MPI_MESSAGE_NO_PROC) return;
   const std::int64_t end = trace::now_ns();
   recording([&] {
     auto known = matched().erase(key_of(message), place_of(place));
-    if (!known) return trace::lose_messages();
+    if (!known) return trace::lose_message(0);
     known->record.posted = posting.time;
     write(*known, &status, {posting.time, end, site});
   });
@@ -373,7 +397,7 @@ void begun_to_receive_matched(const Posting& posting, MPI_Message message, const
     if (message != MPI_MESSAGE_NO_PROC) {
       const auto known = matched().erase(key_of(message), place_of(place));
       if (known) fresh = *known;
-      if (!known) trace::lose_messages();
+      if (!known) trace::lose_message(0);
     }
     fresh.key = key_of(*request);
     fresh.place = place_of(request);
@@ -529,13 +553,12 @@ int testsome(decltype(&PMPI_Testsome) native, int count, MPI_Request requests[],
   return waitsome(native, count, requests, completed, indices, statuses, site);
 }
 
-int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, const void*) {
+int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, const void* site) {
   const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
   const int code = native(request);
   if (code != MPI_SUCCESS) return code;
   const auto freed = requests().erase(key_of(before), place_of(request));
-  const bool is_lost = freed && freed->active && !freed->silent;
-  if (is_lost && freed->begun.collective == nullptr) trace::lose_messages();
+  if (freed) recording([&] { lose(*freed, site); });
   return code;
 }
 

@@ -46,13 +46,14 @@ void received(const Posting& posting, const To& from, const MPI_Status& status, 
 /// `flags`: bits of trace::Way.
 void begun_to_send(What what, int flags, const Posting& posting, const Data& data, const To& to,
                    const MPI_Request* request);
+/// An operation that sends and receives by one request. Its receive is lost: MPICH sets no status.
+void sent_with_receive(const Posting& posting, const Data& data, const To& to, const void* site);
+void lost_with_send(const Posting& posting, const To& from, const MPI_Request* request);
 void begun_to_receive(int flags, const Posting& posting, const To& from,
                       const MPI_Request* request);
 /// A collective. `collective`: null: it is not recorded.
 void begun_together(const char* collective, int flags, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site);
-/// A message each way by one request, which are not recorded.
-void lost_at_once(const To& to, const To& from, const MPI_Request* request);
 void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
                       const MPI_Status& status, const void* site);
 void begun_to_receive_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
@@ -199,18 +200,26 @@ int recv_init(Words... words) {
 template <class Native, class Number>
 int isendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype sendtype, int dest,
               int sendtag, void* recvbuf, Number recvcount, MPI_Datatype recvtype, int source,
-              int recvtag, MPI_Comm comm, MPI_Request* request, const void*) {
+              int recvtag, MPI_Comm comm, MPI_Request* request, const void* site) {
+  const Posting out = post();
+  const Posting in = post_with(out);
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, request);
-  if (code == MPI_SUCCESS) lost_at_once({dest, sendtag, comm}, {source, recvtag, comm}, request);
+  if (code != MPI_SUCCESS) return code;
+  sent_with_receive(out, {sendcount, sendtype}, {dest, sendtag, comm}, site);
+  lost_with_send(in, {source, recvtag, comm}, request);
   return code;
 }
 template <class Native, class Number>
 int isendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, int dest,
                       int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request,
-                      const void*) {
+                      const void* site) {
+  const Posting out = post();
+  const Posting in = post_with(out);
   const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, request);
-  if (code == MPI_SUCCESS) lost_at_once({dest, sendtag, comm}, {source, recvtag, comm}, request);
+  if (code != MPI_SUCCESS) return code;
+  sent_with_receive(out, {count, type}, {dest, sendtag, comm}, site);
+  lost_with_send(in, {source, recvtag, comm}, request);
   return code;
 }
 

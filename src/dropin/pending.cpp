@@ -95,16 +95,4 @@ std::optional<Pending> PendingTable::erase(std::uint64_t key, const void* place)
   return take(found);
 }
 
-std::uint64_t PendingTable::unfinished() {
-  const std::lock_guard hold(guard_);
-  std::uint64_t count = 0;
-  for (const Chain& chain : chains_) {
-    for (std::uint32_t at = chain.first; at != kNone; at = pool_[at].next) {
-      const Pending& each = pool_[at];
-      if (each.active && !each.silent && each.begun.collective == nullptr) ++count;
-    }
-  }
-  return count;
-}
-
 }  // namespace latecomer::messages

@@ -89,8 +89,14 @@ class PendingTable {
     }
     return false;
   }
-  /// Messages that were begun, would be recorded, and are not complete.
-  [[nodiscard]] std::uint64_t unfinished();
+  /// Calls `use` with each.
+  template <class Use>
+  void for_each(Use&& use) {
+    const std::lock_guard hold(guard_);
+    for (const Chain& chain : chains_) {
+      for (std::uint32_t at = chain.first; at != kNone; at = pool_[at].next) use(pool_[at]);
+    }
+  }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};

@@ -147,6 +147,12 @@ def check_begun(file, name):
     assert sorted(numbers + blocking) == list(range(len(numbers) + len(blocking)))
     barrier = file.calls[file.calls["sequence"] == numbers[0] + 3]["arrival"].min()
     assert file.overlapping["exit"][0] > barrier
+    completed = {(int(each["communicator"]), int(each["sequence"])): int(each["begin"])
+                 for each in file.completions}  # fmt: skip
+    for each in file.overlapping:
+        begin = completed.pop((int(each["communicator"]), int(each["sequence"])))
+        assert each["arrival"] < begin < each["exit"]
+    assert not completed
 
 
 @both_families

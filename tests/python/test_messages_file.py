@@ -22,7 +22,7 @@ def folder(tmp_path):
     raw = bytearray(path.read_bytes() + b"".join(each.tobytes() for each in messages))
     header = np.frombuffer(raw, native.HEADER, 1)
     header["used"] += FIVE
-    header["messages"], header["messages_lost"] = 1, 7
+    header["messages"], header["messages_lost"], header["first_lost"] = 1, 7, 4
     path.write_bytes(raw)
     return tmp_path / "trace"
 
@@ -44,7 +44,7 @@ def patched(folder, dtype, at, field, value):
 def test_messages_are_read(folder):
     file, remarks = read_one(folder)
     assert remarks == []
-    assert (file.messages_traced, file.messages_lost) == (True, 7)
+    assert (file.messages_traced, file.messages_lost, file.messages_whole) == (True, 7, 3)
     assert file.messages["what"].tolist() == [0, 1, 2, 3, 4]
     assert (len(file.calls), len(file.overlapping)) == (12, 0)
     assert len(read(folder).groups[0]) == 12  # other readers go on
@@ -73,7 +73,7 @@ WRONG = [
     ("end", ZERO, f"end of a message: {ZERO}"),
     ("end", ZERO + 10**12, "in the time that the file tells, with its end"),
     ("order", 1, "order of a message: 1"),
-    ("kind", 7, "kind of record: 7"),
+    ("kind", 8, "kind of record: 8"),
 ]
 
 
@@ -84,6 +84,7 @@ def test_what_is_wrong_is_left_out_and_named_with_its_place(folder, field, value
     assert words in remark
     if field != "end":
         assert f"byte {offset}" in remark
+    assert file.messages_whole == (1 if field == "order" else 3)
     assert len(file.messages) == FIVE - 1
     assert len(file.calls) == 12
 
@@ -101,7 +102,7 @@ def test_calls_that_another_one_completed_may_overlap(folder):
     patched(folder, native.CALL, last, "arrival", ZERO + 1)
     file, remarks = read_one(folder)
     assert remarks == []
-    assert (len(file.calls), len(file.overlapping)) == (11, 1)
+    assert (len(file.calls), len(file.overlapping), len(file.completions)) == (11, 1, 0)
     patched(folder, native.CALL, last, "overlaps", 2)
     file, (remark,) = read_one(folder)
     assert "overlaps of a call: 2" in remark

@@ -2,7 +2,8 @@
 
 import random
 import sys
-from collections import Counter, defaultdict, deque
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 from latecomer.analysis.answer import answer
 from latecomer.analysis.cut import analysed
 from latecomer.analysis.origin import origin
-from latecomer.trace.messages import matched
-from latecomer.trace.model import Side
+from latecomer.trace import Words
+from trace_helpers import group_of, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
 
@@ -173,30 +174,28 @@ def test_charges_and_order_are_all_waiting_whatever_a_job_does():
         assert begun.order >= -1e-12
 
 
-def test_messages_are_matched_as_queues_match_them():
-    for _ in range(50):
-        seed = random.randrange(1 << 30)
-        print("seed", seed)
-        own = random.Random(seed)
-        queues = defaultdict(deque)
-        keys = {name: [] for name in ("send", "receive")}
-        for name, count in (("send", own.randrange(60)), ("receive", own.randrange(60))):
-            keys[name] = [[own.randrange(2), own.randrange(3), own.randrange(3), own.randrange(2)]
-                          for _ in range(count)]  # fmt: skip
-        for place, key in enumerate(keys["send"]):
-            queues[tuple(key)].append(place)
-        expected = [(queues[tuple(key)].popleft(), place)
-                    for place, key in enumerate(keys["receive"]) if queues[tuple(key)]]  # fmt: skip
-        sides = []
-        for own_keys in keys.values():
-            number = np.arange(len(own_keys))
-            sides.append(Side(number.astype(np.int32), *(number.astype(float),) * 3,
-                              number.astype(np.int32)))  # fmt: skip
-        arrays = tuple(np.array(keys[name], np.int64).reshape(-1, 4) for name in keys)
-        found = matched(*sides, arrays, np.arange(len(keys["receive"])))
-        pairs = zip(found.send.rank.tolist(), found.receive.rank.tolist(), strict=True)
-        assert sorted(pairs) == sorted(expected)
-        assert found.unmatched == len(keys["send"]) + len(keys["receive"]) - 2 * len(expected)
+@pytest.mark.parametrize("known", [True, False])
+def test_ranks_compute_until_they_enter_the_call_that_completes_a_collective(known):
+    """Rank 1 computes longer between the start of each and its completion."""
+    ranks, calls = 3, 20
+    work = np.array([USUAL, SLOW, USUAL])
+    arrival, completed, leave = (np.zeros((calls, ranks)) for _ in range(3))
+    clock = np.zeros(ranks)
+    for call in range(calls):
+        arrival[call] = clock
+        completed[call] = clock + work
+        clock = leave[call] = np.maximum(completed[call], arrival[call].max()) + 1e-5
+    words = Words()
+    group = group_of(arrival, leave, words, collective="iallreduce")
+    trace = replace(trace_of([], words, ranks=ranks), overlapping=[
+        replace(group, completed=completed if known else None)])  # fmt: skip
+    found = origin(trace)
+    computed = calls * (SLOW - USUAL)
+    if known:
+        np.testing.assert_allclose(found.excess, [0, computed, 0], atol=1e-9)
+        np.testing.assert_allclose(found.moving, calls * 1e-5, atol=1e-9)
+    else:
+        assert found.excess[1] < computed / 2
 
 
 def test_the_report_names_culprits_of_all_kinds():

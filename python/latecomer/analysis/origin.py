@@ -213,7 +213,10 @@ def _of_messages(
 def _of_calls(
     trace: Trace, group: Group, count: int, places: _Places
 ) -> tuple[_Events, NDArray[np.int64], Floats]:
-    """The calls of a group: each rank waits for the last one that arrives before it leaves."""
+    """The calls of a group: each rank waits for the last one that arrives before it leaves.
+
+    Where another call completes them, it waits in that one.
+    """
     arrival, leave = np.asarray(group.arrival), np.asarray(group.exit)
     known = np.isfinite(arrival) & np.isfinite(leave)
     sync = synchronising(trace.words, group.collective)
@@ -230,9 +233,12 @@ def _of_calls(
     for collective in np.unique(group.collective):
         own = group.collective == collective
         place[own] = places.of(group.site[own], trace.words[int(collective)])
+    begin = arrival
+    if group.completed is not None:
+        begin = np.where(np.isfinite(group.completed), group.completed, arrival)
     events = _Events(
         rank=group.members[at].astype(np.int64),
-        begin=arrival[rows, at],
+        begin=begin[rows, at],
         end=leave[rows, at],
         place=place[rows],
         cause=cause,

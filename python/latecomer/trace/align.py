@@ -74,11 +74,15 @@ def align(
 
 def apply(group: Group, offsets: Sequence[Offset]) -> Group:
     """The group with its times on the common clock."""
-    arrival, leave = np.empty_like(group.arrival), np.empty_like(group.exit)
-    for place, rank in enumerate(group.members):
-        arrival[:, place] = offsets[rank].apply(group.arrival[:, place])
-        leave[:, place] = offsets[rank].apply(group.exit[:, place])
-    return replace(group, arrival=arrival, exit=leave)
+
+    def common(times: NDArray[np.float64]) -> NDArray[np.float64]:
+        columns = [offsets[rank].apply(times[:, place]) for place, rank in enumerate(group.members)]
+        return np.stack(columns, axis=1)
+
+    completed = None if group.completed is None else common(group.completed)
+    return replace(
+        group, arrival=common(group.arrival), exit=common(group.exit), completed=completed
+    )
 
 
 class _Waiting:

@@ -1,42 +1,74 @@
 """Matches sends with receives: of those of one pair, communicator and tag the n-th belong together.
 
 MPI lets no message overtake another one of the same sender, receiver, communicator and tag, and
-receives take them in the order in which they were posted, whatever they left open.
+receives take them in the order in which they were posted, whatever they left open. Where some are
+missing, others would be matched wrongly: those are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .contradictions import SAME_CLOCK
 from .model import Messages, Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Truths = NDArray[np.bool_]
 
 
-def matched(
-    sends: Side, receives: Side, keys: tuple[Whole, Whole], size: Whole, lost: int = 0
-) -> Messages:
-    """The messages, from all sends and all receives, each in the order of its rank's posting.
+@dataclass(frozen=True)
+class Posted:
+    """All sends, or all receives, each in the order of its rank's posting; one entry each."""
 
-    `keys`: of shape (sends, k) and (receives, k), equal for both sides of a message: communicator,
-    sender, receiver, tag. `size`: bytes of each receive.
-    """
-    left, right = (_numbered(key) for key in keys)
-    pairs = _joined(left, right)
-    at_send, at_receive = pairs
-    return Messages(
-        send=_taken(sends, at_send),
-        receive=_taken(receives, at_receive),
-        bytes=size[at_receive],
-        unmatched=len(left) + len(right) - 2 * len(at_send),
-        lost=lost,
+    side: Side
+    keys: Whole  # (messages, k), equal for both sides: communicator, sender, receiver, tag
+    bytes: Whole
+    certain: Truths  # False: of its rank an earlier message may be missing
+
+
+def matched(sends: Posted, receives: Posted, clock_error: Floats, lost: int = 0) -> Messages:
+    """The messages. `clock_error`: of each rank, in seconds; NaN: not known."""
+    left, right = _numbered(sends.keys), _numbered(receives.keys)
+    at_send, at_receive = _joined(left, right)
+    unmatched = len(left) + len(right) - 2 * len(at_send)
+    sure = sends.certain[at_send] & receives.certain[at_receive]
+    wrong = sure & (sends.bytes[at_send] != receives.bytes[at_receive])
+    wrong |= sure & _early(
+        _taken(sends.side, at_send), _taken(receives.side, at_receive), clock_error
     )
+    sure &= ~_of_same_key(sends.keys[at_send], wrong)
+    at_send, at_receive = at_send[sure], at_receive[sure]
+    return Messages(
+        send=_taken(sends.side, at_send),
+        receive=_taken(receives.side, at_receive),
+        bytes=receives.bytes[at_receive],
+        unmatched=unmatched,
+        lost=lost,
+        uncertain=int((~sure).sum()),
+    )
+
+
+def _early(send: Side, receive: Side, clock_error: Floats) -> Truths:
+    """Which messages were received before they were sent. NaN compares as not."""
+    error = SAME_CLOCK + clock_error[send.rank] + clock_error[receive.rank]
+    return send.posted - receive.end > error
+
+
+def _of_same_key(keys: Whole, some: Truths) -> Truths:
+    """Which rows are equal to one of those."""
+    if not some.any():
+        return some
+    _, which = np.unique(keys, axis=0, return_inverse=True)
+    which = which.reshape(-1)
+    return np.isin(which, which[some])
 
 
 def _numbered(keys: Whole) -> Whole:

@@ -133,6 +133,8 @@ class Group:
     # Seconds between the program's call and the arrival: until a device or a thread began with it.
     # None: a rank arrives when it calls.
     launch: NDArray[np.float64] | None = None
+    # When each rank entered the call that completed this one, of Trace.overlapping; NaN: not known.
+    completed: NDArray[np.float64] | None = None
 
     @property
     def size(self) -> int:
@@ -163,6 +165,7 @@ class Messages:
     bytes: NDArray[np.int64]  # as received
     unmatched: int = 0  # sends and receives whose other side is not known
     lost: int = 0  # those that the writer could not record
+    uncertain: int = 0  # those that may be matched wrongly, and are left out
 
     def __len__(self) -> int:
         return len(self.bytes)

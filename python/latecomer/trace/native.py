@@ -158,11 +158,13 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     for group in [*groups, *overlapping]:
         np.subtract(group.arrival, start, out=group.arrival)
         np.subtract(group.exit, start, out=group.exit)
+        if group.completed is not None:
+            np.subtract(group.completed, start, out=group.completed)
 
     def seconds(rank: int, times: NDArray[Any]) -> NDArray[np.float64]:
         return offsets[rank].apply((times - zero) * _NS) - start
 
-    messages = messages_of(files, words, seconds)
+    messages = messages_of(files, words, seconds, error)
     return Trace(
         source=text_of(str(folder), 4096),
         format=f"latecomer {VERSION}",
@@ -223,6 +225,7 @@ def _group(
         left.add("calls of communicators that are too large", error, count=len(sequence))
         return None
     arrival, leave = np.full(shape, np.nan), np.full(shape, np.nan)
+    completed = np.full(shape, np.nan) if which == "overlapping" else None
     words_of = {name: np.full(len(sequence), UNKNOWN, np.int32)
                 for name in ("collective", "op", "site", "algorithm")}  # fmt: skip
     size = np.full(len(sequence), UNKNOWN, np.int64)
@@ -233,6 +236,8 @@ def _group(
         at = np.searchsorted(sequence, calls["sequence"])
         arrival[at, comm.rank] = (calls["arrival"] - zero) * _NS
         leave[at, comm.rank] = (calls["exit"] - zero) * _NS
+        if completed is not None:
+            completed[at, comm.rank] = _completed(file, calls, zero)
         for field, column in words_of.items():
             texts = _words(file, calls[field], words)
             fresh = column[at] == UNKNOWN
@@ -264,7 +269,23 @@ def _group(
         served=served[own],
         arrival=arrival[own],
         exit=leave[own],
+        completed=completed[own] if completed is not None else None,
     )
+
+
+def _completed(file: File, calls: NDArray[Any], zero: int) -> NDArray[np.float64]:
+    """When the calls that completed these were entered, in seconds; NaN: not known."""
+    number = calls["communicator"][:1]
+    own = file.completions[file.completions["communicator"] == number]
+    own = own[np.argsort(own["sequence"], kind="stable")]
+    at = np.searchsorted(own["sequence"], calls["sequence"])
+    found = np.full(len(calls), np.nan)
+    there = at < len(own)
+    there[there] = own["sequence"][at[there]] == calls["sequence"][there]
+    begin = own["begin"][at[there]]
+    within = (begin >= calls["arrival"][there]) & (begin <= calls["exit"][there])
+    found[there] = np.where(within, (begin - zero) * _NS, np.nan)
+    return found
 
 
 def _parts(

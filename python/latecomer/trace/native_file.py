@@ -26,13 +26,14 @@ VERSION = 1
 MOST_RANKS = 1 << 20
 MOST_BYTES = 4 << 30  # of one file
 MOST_MEMBERS = 1 << 24  # of all communicators of one file together
+MOST_ORDER = 1 << 32  # of a message; below it
 
 HEADER = np.dtype([
     ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
     ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
     ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
     ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("messages", "<u8"),
-    ("messages_lost", "<u8"), ("reserved", "V48"),
+    ("messages_lost", "<u8"), ("first_lost", "<u8"), ("reserved", "V40"),
 ])  # fmt: skip
 TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
                  ("piece", "V56")])  # fmt: skip
@@ -58,7 +59,9 @@ MESSAGE = np.dtype([
     ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"), ("posted", "<i8"), ("begin", "<i8"),
     ("end", "<i8"), ("order", "<u4"), ("site", "<u4"), ("__", "V8"),
 ])  # fmt: skip
-UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE = range(7)
+COMPLETION = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("sequence", "<u8"),
+                       ("begin", "<i8"), ("__", "V40")])  # fmt: skip
+UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION = range(8)
 WHAT = ("send", "synchronous send", "buffered send", "ready send", "receive", "probe")
 NONBLOCKING, PERSISTENT, ANY_SOURCE, ANY_TAG, MATCHED_PROBE = 1, 2, 4, 8, 16  # bits of flags
 
@@ -93,6 +96,8 @@ class File:
     messages: NDArray[Any]
     messages_traced: bool  # else it is not known which there were
     messages_lost: int  # that could not be recorded
+    messages_whole: int  # no message of a lower `order` is missing
+    completions: NDArray[Any]  # the calls that completed those that overlap
 
 
 def fits(name: str) -> re.Match[str] | None:
@@ -123,10 +128,10 @@ def _read(path: Path, size: int, left: LeftOut) -> File:
     raw = np.fromfile(path, np.uint8, min(used, have) * _RECORD, offset=HEADER.itemsize)
     records = raw.reshape(-1, _RECORD)
     kinds = records[:, 0]
-    strange = np.flatnonzero(kinds > A_MESSAGE)
+    strange = np.flatnonzero(kinds > A_COMPLETION)
     if len(strange):
         place = int(strange[0])
-        left.add(f"records of a kind that is not 0 to {A_MESSAGE}", _where(path, place),
+        left.add(f"records of a kind that is not 0 to {A_COMPLETION}", _where(path, place),
                  f"kind of record: {kinds[place]}", len(strange))  # fmt: skip
     texts = _texts(path, records, np.flatnonzero(kinds == A_TEXT), left)
     comms = dict(_comms(path, records, kinds, texts, header, left))
@@ -136,7 +141,10 @@ def _read(path: Path, size: int, left: LeftOut) -> File:
     calls = calls[_good_calls(about, calls, places)]
     places = np.flatnonzero(kinds == A_MESSAGE)
     messages = records[places].view(MESSAGE).reshape(-1)
-    messages = messages[_good_messages(about, messages, places)]
+    good = _good_messages(about, messages, places)
+    lost = [int(header["first_lost"]) - 1] if header["first_lost"] else []
+    whole = min([MOST_ORDER, *lost, *messages["order"][~good].tolist()])
+    messages = messages[good]
     clocks = records[kinds == A_CLOCK].view(CLOCK).reshape(-1)
     known = np.isin(clocks["communicator"], list(comms))
     numbers = np.stack([clocks[name] for name in ("offset", "error", "drift", "drift_error")])
@@ -148,7 +156,8 @@ def _read(path: Path, size: int, left: LeftOut) -> File:
                  count=int((~usable).sum()))  # fmt: skip
     overlaps = calls["overlaps"] != 0
     return File(path, header, texts, comms, calls[~overlaps], calls[overlaps], clocks[usable],
-                messages, bool(header["messages"]), int(header["messages_lost"]))  # fmt: skip
+                messages, bool(header["messages"]), int(header["messages_lost"]), whole,
+                records[kinds == A_COMPLETION].view(COMPLETION).reshape(-1))  # fmt: skip
 
 
 # ---- what is wrong

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .messages import joined, matched
+from .messages import Posted, joined, matched
 from .model import Messages, Side, Words
 from .native_file import WHAT, File
 
@@ -19,33 +19,40 @@ if TYPE_CHECKING:
     Seconds = Callable[[int, NDArray[Any]], NDArray[np.float64]]
 
 
-def messages_of(files: Mapping[int, File], words: Words, seconds: Seconds) -> Messages | None:
+def messages_of(
+    files: Mapping[int, File], words: Words, seconds: Seconds, clock_error: NDArray[np.float64]
+) -> Messages | None:
     """The messages; None: no file says that messages were looked at.
 
-    `seconds(rank, times)`: the times of that rank's file on the trace's clock.
+    `seconds(rank, times)`: the times of that rank's file on the trace's clock, whose error is
+    `clock_error` of each rank.
     """
     if not any(file.messages_traced for file in files.values()):
         return None
     numbers: dict[tuple[int, int], int] = {}
-    sides: dict[bool, list[Side]] = {False: [], True: []}
-    keys: dict[bool, list[NDArray[np.int64]]] = {False: [], True: []}
-    sizes = []
+    sends, receives = (_posted(files, words, seconds, numbers, which) for which in (False, True))
+    lost = sum(file.messages_lost for file in files.values())
+    return matched(sends, receives, clock_error, lost)
+
+
+def _posted(
+    files: Mapping[int, File],
+    words: Words,
+    seconds: Seconds,
+    numbers: dict[tuple[int, int], int],
+    receives: bool,
+) -> Posted:
+    """The sends or the receives of all files. `numbers`: of communicators, by their keys."""
+    sides, keys, sizes, certain = [], [], [], []
     for rank, file in files.items():
         records = file.messages[np.argsort(file.messages["order"], kind="stable")]
-        for receives in (False, True):
-            what = records["what"]
-            own = records[what == _RECEIVE if receives else what < _RECEIVE]
-            sides[receives].append(_side(rank, file, own, words, seconds))
-            keys[receives].append(_keys(file, own, numbers, receives))
-            if receives:
-                sizes.append(own["bytes"].astype(np.int64))
-    return matched(
-        joined(sides[False]),
-        joined(sides[True]),
-        (np.concatenate(keys[False]), np.concatenate(keys[True])),
-        np.concatenate(sizes),
-        sum(file.messages_lost for file in files.values()),
-    )
+        what = records["what"]
+        own = records[what == _RECEIVE if receives else what < _RECEIVE]
+        sides.append(_side(rank, file, own, words, seconds))
+        keys.append(_keys(file, own, numbers, receives))
+        sizes.append(own["bytes"].astype(np.int64))
+        certain.append(own["order"] < file.messages_whole)
+    return Posted(joined(sides), *(np.concatenate(each) for each in (keys, sizes, certain)))
 
 
 def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Seconds) -> Side:
@@ -81,5 +88,6 @@ def remarks_on(messages: Messages | None) -> list[str]:
     counted = (
         (messages.lost, "messages could not be recorded"),
         (messages.unmatched, "sends and receives have no other side in the trace"),
+        (messages.uncertain, "messages are left out, since it is not sure what they belong to"),
     )
     return [f"{count:,} {words}" for count, words in counted if count]

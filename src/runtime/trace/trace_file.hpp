@@ -37,7 +37,13 @@ class File {
   }
   void drop() { ++header().dropped; }
   void look_at_messages() { header().messages = 1; }
-  void lose_messages(std::uint64_t count) { header().messages_lost += count; }
+  void lose_message() { ++header().messages_lost; }
+  /// Of a communicator that the file describes.
+  void lose_message(std::uint32_t order) {
+    lose_message();
+    const std::uint64_t after = std::uint64_t{order} + 1;
+    if (header().first_lost == 0 || after < header().first_lost) header().first_lost = after;
+  }
   [[nodiscard]] std::uint64_t messages_lost() { return header().messages_lost; }
   [[nodiscard]] std::uint64_t dropped() { return header().dropped; }
   /// Why the file did not grow: the error's code; 0: it has reached its limit.

@@ -34,11 +34,23 @@ struct Header {
   std::array<char, 32> library{};   // version
   std::uint64_t messages = 0;       // 1: messages were looked at; 0: the file has none
   std::uint64_t messages_lost = 0;  // that were looked at, and could not be recorded
-  std::array<char, 48> reserved{};
+  /// Of those on communicators that the file describes: 1 more than the least `order`; 0: none is
+  /// lost. From there on a message of one rank may be matched with another one of the other rank.
+  std::uint64_t first_lost = 0;
+  std::array<char, 40> reserved{};
 };
 static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
 
-enum class Kind : std::uint8_t { unused, text, communicator, members, call, clock, message };
+enum class Kind : std::uint8_t {
+  unused,
+  text,
+  communicator,
+  members,
+  call,
+  clock,
+  message,
+  completion,
+};
 
 /// A piece of a text; those of one text follow each other. Records name texts by their id.
 struct Text {
@@ -103,6 +115,16 @@ struct Call {
   std::int32_t element_bytes = 0;
 };
 
+/// The call that completed a collective whose `overlaps` is 1.
+struct Completion {
+  Kind kind = Kind::completion;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint32_t communicator = 0;
+  std::uint64_t sequence = 0;
+  std::int64_t begin = 0;  // entry; the collective's exit is its exit
+  std::array<char, 40> reserved_too{};
+};
+
 /// The clock that a communicator's ranks share, its rank 0's: local time + offset +
 /// drift * (local time - origin).
 struct Clock {
@@ -146,8 +168,10 @@ struct Message {
   std::int32_t tag = 0;
   std::int64_t bytes = 0;   // of the data that were sent, or that came
   std::int64_t posted = 0;  // entry of the call that began the operation
-  std::int64_t begin = 0;   // entry and ...
-  std::int64_t end = 0;     // ... exit of the call that completed it
+  /// Entry and exit of the call that completed it. A send that no call completed has that of
+  /// MPI_Request_free, or of MPI_Finalize.
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
   /// The number of the call that began it, among this process's. MPI gives messages to receives in
   /// this order. Some numbers are missing, as those of calls that failed.
   std::uint32_t order = 0;
@@ -158,6 +182,6 @@ struct Message {
 template <class Record>
 inline constexpr bool kFits = sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>;
 static_assert(kFits<Text> && kFits<Communicator> && kFits<Members> && kFits<Call> && kFits<Clock> &&
-              kFits<Message>);
+              kFits<Message> && kFits<Completion>);
 
 }  // namespace latecomer::trace

@@ -118,7 +118,8 @@ class Tracer {
     std::string_view op;
     const void* site;
   };
-  void add(Call& record, const Words& words) {
+  /// `completion`: null: there is none.
+  void add(Call& record, const Words& words, const Completion* completion = nullptr) {
     const std::lock_guard lock(guard_);
     if (ended_) return;
     record.collective = text(words.collective);
@@ -127,6 +128,7 @@ class Tracer {
     record.site = site(words.site);
     if (file_->has_room(1)) {
       file_->append(record);
+      if (completion != nullptr && file_->has_room(1)) file_->append(*completion);
     } else {
       file_->drop();
     }
@@ -142,7 +144,7 @@ class Tracer {
     if (file_->has_room_for_message()) {
       file_->append(record);
     } else {
-      file_->lose_messages(1);
+      record.what == What::probe ? file_->lose_message() : file_->lose_message(record.order);
       full_of_messages_ = true;
     }
   }
@@ -150,9 +152,10 @@ class Tracer {
     const std::lock_guard lock(guard_);
     file_->look_at_messages();
   }
-  void lose_messages(std::uint64_t count) {
+  template <class... Order>
+  void lose_message(Order... order) {
     const std::lock_guard lock(guard_);
-    if (!ended_) file_->lose_messages(count);
+    if (!ended_) file_->lose_message(order...);
   }
   void end() {
     const std::lock_guard lock(guard_);
@@ -353,10 +356,15 @@ void add_begun(const BegunCall& call) {
   record.sequence = call.sequence;
   record.arrival = call.arrival;
   record.exit = call.exit;
-  tracer()->add(record, {call.collective, "native", "", call.site});
+  Completion completion;
+  completion.communicator = call.communicator;
+  completion.sequence = call.sequence;
+  completion.begin = call.completed;
+  tracer()->add(record, {call.collective, "native", "", call.site}, &completion);
 }
 
-void lose_messages(std::uint64_t count) { tracer()->lose_messages(count); }
+void lose_message() { tracer()->lose_message(); }
+void lose_message(std::uint32_t order) { tracer()->lose_message(order); }
 
 bool is_on() { return tracer() != nullptr; }
 bool is_recording() { return stamps::are_kept() || is_on(); }

@@ -48,12 +48,15 @@ struct BegunCall {
   std::uint32_t communicator;
   std::uint64_t sequence;
   std::int64_t arrival;
+  std::int64_t completed;  // entry of that call
   std::int64_t exit;
   const void* site;
 };
 void add_begun(const BegunCall& call);
-/// Counts messages that cannot be recorded.
-void lose_messages(std::uint64_t count = 1);
+/// Counts a message that cannot be recorded, on a communicator that the file does not describe.
+void lose_message();
+/// The same on one that it describes. `order`: of the message, or of an earlier one.
+void lose_message(std::uint32_t order);
 
 /// A collective call, from its arrival, when this is made.
 class TracedCall {

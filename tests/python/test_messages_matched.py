@@ -1,0 +1,97 @@
+"""Sends and receives that belong together, also where some are missing."""
+
+import random
+from collections import defaultdict, deque
+
+import numpy as np
+import pytest
+from latecomer.trace.messages import Posted, matched
+from latecomer.trace.model import Side
+from latecomer.trace.native_messages import remarks_on
+
+
+def posted(keys, *, sizes=None, certain=None, time=None):
+    """One side of messages, which are told apart by their `site`."""
+    number = np.arange(len(keys), dtype=np.int32)
+    times = (np.zeros(len(keys)) if time is None else np.array(time, float),) * 3
+    ranks = np.zeros(len(keys), np.int32)
+    return Posted(
+        Side(ranks, *times, number),
+        np.array(keys, np.int64).reshape(-1, 4),
+        np.array([8] * len(keys) if sizes is None else sizes, np.int64),
+        np.array([True] * len(keys) if certain is None else certain, bool),
+    )
+
+
+def pairs_of(found):
+    return list(zip(found.send.site.tolist(), found.receive.site.tolist(), strict=True))
+
+
+def queues_matched(sends, receives):
+    queues = defaultdict(deque)
+    for place, key in enumerate(sends):
+        queues[tuple(key)].append(place)
+    return [(queues[tuple(key)].popleft(), place) for place, key in enumerate(receives)
+            if queues[tuple(key)]]  # fmt: skip
+
+
+def some_keys(own, count):
+    return [[own.randrange(2), own.randrange(3), own.randrange(3), own.randrange(2)]
+            for _ in range(count)]  # fmt: skip
+
+
+def test_messages_are_matched_as_queues_match_them():
+    for _ in range(50):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        sends, receives = (some_keys(own, own.randrange(60)) for _ in range(2))
+        expected = queues_matched(sends, receives)
+        found = matched(posted(sends), posted(receives), np.zeros(1))
+        assert sorted(pairs_of(found)) == sorted(expected)
+        assert found.unmatched == len(sends) + len(receives) - 2 * len(expected)
+        assert found.uncertain == 0
+
+
+def test_messages_behind_lost_ones_are_not_matched_with_others():
+    """Whatever is lost, a message that is in the trace is one of the program's."""
+    for _ in range(50):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        sends, receives = (some_keys(own, 60) for _ in range(2))
+        kept, sides = [], []
+        for keys in (sends, receives):
+            lost = own.sample(range(len(keys)), own.choice([0, 1, 5]))
+            first = min(lost, default=len(keys))
+            kept.append([place for place in range(len(keys)) if place not in lost])
+            certain = [place < first for place in kept[-1]]
+            sides.append(posted([keys[place] for place in kept[-1]], certain=certain))
+        found = matched(*sides, np.zeros(1))
+        pairs = {(kept[0][send], kept[1][receive]) for send, receive in pairs_of(found)}
+        expected = set(queues_matched(sends, receives))
+        assert pairs <= expected
+        sure = [side.certain.sum() for side in sides]
+        assert pairs == {each for each in expected if each[0] < sure[0] and each[1] < sure[1]}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "received", "error"),
+    [([8, 16, 8], [1, 2, 3], 0.0), ([8, 8, 8], [1, 0, 3], 0.0), ([8, 8, 8], [1, 1, 3], 0.4)],
+    ids=["other bytes", "received before it was sent", "the same on clocks that differ"],
+)
+def test_messages_that_contradict_leave_out_those_of_their_kind(sizes, received, error):
+    mine, others = [0, 0, 1, 5], [0, 0, 1, 6]
+    keys = [mine, others, mine, others, mine, others]
+    sent = [1, 1, 2, 2, 3, 3]
+    sizes = [each for size in sizes for each in (size, 8)]
+    received = [each for pair in zip(received, [1, 2, 3], strict=True) for each in pair]
+    sides = posted(keys, time=sent), posted(keys, sizes=sizes, time=received)
+    found = matched(*sides, np.array([error]))
+    assert pairs_of(found) == [(1, 1), (3, 3), (5, 5)]
+    assert (found.uncertain, found.unmatched) == (3, 0)
+    assert remarks_on(found) == [
+        "3 messages are left out, since it is not sure what they belong to"
+    ]
+    unknown = matched(posted(keys, time=sent), posted(keys, time=received), np.array([np.nan]))
+    assert len(unknown) == 6
