@@ -2,10 +2,10 @@
 
     .venv/bin/python evidence/what_if.py [--keep FOLDER] [--predict FOLDER] [--turns 2]
 
-Calibrates the cluster, runs three programs with the MPI library's own all-reduce and with others,
+Calibrates the cluster, runs five programs with the MPI library's own all-reduce and with others,
 each traced, and then predicts the run times of the others from one trace of the first. --keep
 keeps costs and traces in a folder, and adds runs to those that it holds; --predict predicts from
-those that were kept, and measures nothing. A turn takes three minutes; run nothing else meanwhile.
+those that were kept, and measures nothing. A turn takes five minutes; run nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ PROGRAMS = {  # name: source and arguments
     "late": ("late", "60"),
     "random": ("loops", "random", "60"),
     "rotating": ("loops", "rotating", "80"),
+    "sweep": ("loops", "sweep", "60"),
+    "halo": ("loops", "halo", "80"),
 }
 ALGORITHMS = ("native", "ring", "sorted_linear_tree", "early_owners", "auto")
 NODES, RATE_BITS = 8, 200_000_000
@@ -82,6 +84,8 @@ def _measure(folder: Path, turns: int) -> None:
                     "run",
                     "--algorithm",
                     f"allreduce:{algorithm};bcast:native",
+                    "--trace",
+                    str(trace.resolve()),
                     "--",
                     "mpirun",
                     "-n",
@@ -89,7 +93,7 @@ def _measure(folder: Path, turns: int) -> None:
                     str(folder / source),
                     *words,
                 ]
-                _run(command, env | {"LATECOMER_TRACE": str(trace.resolve())})
+                _run(command, env)
 
 
 def _run(command: list[str], env: dict[str, str]) -> None:

@@ -1,9 +1,11 @@
 #include "bind_origin.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "lateness/origin.hpp"
+#include "lateness/replay.hpp"
 
 namespace latecomer {
 namespace {
@@ -18,6 +20,9 @@ std::span<const std::int64_t> view(const Numbers& numbers) {
   return {numbers.data(), numbers.size()};
 }
 std::span<const Seconds> view(const Times& times) { return {times.data(), times.size()}; }
+
+/// As Replayed.
+using Replay = std::tuple<double, double, std::vector<double>, double, double>;
 
 /// A job whose columns are NumPy arrays, which it keeps alive.
 class PyTracedJob {
@@ -45,8 +50,25 @@ class PyTracedJob {
     all["waits"] = found.waits;
     return all;
   }
-  [[nodiscard]] std::vector<Seconds> ahead_without(const Numbers& marks) const {
-    return latecomer::ahead_without(job(), view(marks));
+  /// `exits(number, arrivals)`, both as in CarriedOut. `stretches`: of pairs, flat.
+  [[nodiscard]] std::vector<Replay> replay(const Times& less, double moving, const Numbers& first,
+                                           const Numbers& calls, const nb::object& exits,
+                                           const Numbers& stretches) const {
+    std::vector<Stretch> some;
+    for (std::size_t at = 0; at + 1 < stretches.size(); at += 2) {
+      some.push_back({static_cast<std::size_t>(stretches.data()[at]),
+                      static_cast<std::size_t>(stretches.data()[at + 1])});
+    }
+    const auto carry_out = [&exits](std::size_t number, std::span<const Seconds> arrivals) {
+      const std::vector<Seconds> came(arrivals.begin(), arrivals.end());
+      return nb::cast<std::vector<Seconds>>(exits(number, came));
+    };
+    std::vector<Replay> found;
+    for (Replayed& each : latecomer::replay(
+             job(), {view(less), moving, {view(first), view(calls), carry_out}}, some)) {
+      found.emplace_back(each.from, each.until, std::move(each.ahead), each.waiting, each.moving);
+    }
+    return found;
   }
 
  private:
@@ -73,7 +95,8 @@ void bind_origin(nb::module_& module) {
            nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "meets"_a, "step"_a,
            "post_rank"_a, "post_time"_a, "post_step"_a, "order"_a, "beyond"_a, "start"_a)
       .def("origins", &PyTracedJob::origins)
-      .def("ahead_without", &PyTracedJob::ahead_without, "marks"_a);
+      .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "moving"_a, "first"_a,
+           "calls"_a, "exits"_a.none(), "stretches"_a);
 }
 
 }  // namespace latecomer

@@ -3,102 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <string>
 #include <utility>
-
-#include "base/error.hpp"
 
 namespace latecomer {
 namespace {
 
 using Number = std::int64_t;
-
-// ---- Checks
-
-void check(std::span<const Number> numbers, Number least, std::size_t below, const char* what) {
-  for (const Number number : numbers) {
-    if (number >= least && number < static_cast<Number>(below)) continue;
-    throw Error(what, std::to_string(number), "below " + std::to_string(below));
-  }
-}
-
-void check_length(std::size_t length, std::size_t right, const char* what) {
-  if (length != right)
-    throw Error(what, std::to_string(length), std::to_string(right) + " entries");
-}
-
-void check(const TracedJob& job) {
-  const WaitingCalls& calls = job.calls;
-  const std::size_t count = calls.rank.size();
-  const std::size_t ranks = job.start.size();
-  const std::size_t steps = ranks == 0 ? 0 : job.beyond.size() / ranks;
-  check_length(job.beyond.size(), steps * ranks, "seconds beyond");
-  for (const std::size_t length : {calls.begin.size(), calls.end.size(), calls.place.size(),
-                                   calls.cause.size(), calls.meets.size(), calls.step.size()}) {
-    check_length(length, count, "calls");
-  }
-  check_length(job.posts.time.size(), job.posts.rank.size(), "posts");
-  check_length(job.posts.step.size(), job.posts.rank.size(), "posts");
-  check(calls.rank, 0, ranks, "rank of a call");
-  check(calls.step, 0, steps, "step of a call");
-  check(calls.cause, -1, job.posts.rank.size(), "cause of a call");
-  check(job.posts.rank, 0, ranks, "rank of a post");
-  check(job.posts.step, 0, steps, "step of a post");
-  for (const Number each : job.order) {
-    const std::size_t below = (each & 1) != 0 ? count : job.posts.rank.size();
-    if (each >= 0 && static_cast<std::size_t>(each >> 1) < below) continue;
-    throw Error("place in the order", std::to_string(each), "that of a call or a post");
-  }
-}
-
-// ---- The pass
-
-/// Goes through ends and posts in the order of time, and keeps what computation is beyond the
-/// median rank's: a rank's first computation in a step counts first.
-class Pass {
- public:
-  explicit Pass(const TracedJob& job)
-      : job_(job),
-        since_(job.start.begin(), job.start.end()),
-        left_(job.beyond.begin(), job.beyond.end()) {}
-
-  /// `computed(rank, seconds beyond)`, `posted(post)` and `ended(call)` in turn.
-  template <class Computed, class Posted, class Ended>
-  void operator()(Computed&& computed, Posted&& posted, Ended&& ended) {
-    const WaitingCalls& calls = job_.calls;
-    const Posts& posts = job_.posts;
-    for (const Number each : job_.order) {
-      const auto which = static_cast<std::size_t>(each >> 1);
-      if ((each & 1) == 0) {
-        compute(posts.rank[which], posts.time[which], posts.step[which], computed);
-        posted(which);
-        continue;
-      }
-      compute(calls.rank[which], calls.begin[which], calls.step[which], computed);
-      ended(which);
-      Seconds& since = since_[static_cast<std::size_t>(calls.rank[which])];
-      since = std::max(since, calls.end[which]);
-    }
-  }
-
- private:
-  template <class Computed>
-  void compute(Number rank, Seconds until, Number step, Computed&& computed) {
-    const auto at = static_cast<std::size_t>(rank);
-    if (!(until > since_[at])) return;
-    Seconds& left = left_[static_cast<std::size_t>(step) * since_.size() + at];
-    const Seconds beyond = std::min(left, until - since_[at]);
-    if (beyond > 0) {
-      left -= beyond;
-      computed(at, beyond);
-    }
-    since_[at] = until;
-  }
-
-  const TracedJob& job_;
-  std::vector<Seconds> since_;  // when each rank last left a call, or posted
-  std::vector<Seconds> left_;   // what is beyond and has not come yet
-};
 
 /// By whose longer computation, and where, a rank's clock is late.
 using Key = std::pair<Number, Number>;  // rank and place
@@ -130,8 +40,9 @@ class Charging {
   }
 
   Origins run() {
-    Pass pass(job_);
-    pass(
+    TracedPass pass(job_, job_.beyond);
+    pass.run(
+        0, job_.order.size(),
         [this](std::size_t rank, Seconds beyond) {
           const Key key{static_cast<Number>(rank), after_[rank]};
           accounts_[rank] = with(accounts_[rank], key, beyond);
@@ -221,35 +132,6 @@ class Charging {
 Origins find_origins(const TracedJob& job) {
   check(job);
   return Charging(job).run();
-}
-
-std::vector<Seconds> ahead_without(const TracedJob& job, std::span<const Number> marks) {
-  check(job);
-  check_length(marks.size(), job.start.size(), "marks");
-  std::vector<Seconds> ahead(job.start.size(), 0);
-  std::vector<Seconds> of_post(job.posts.rank.size(), 0);
-  Pass pass(job);
-  pass(
-      [&](std::size_t rank, Seconds beyond) {
-        if (marks[rank] != 0) ahead[rank] += beyond;
-      },
-      [&](std::size_t post) {
-        of_post[post] = ahead[static_cast<std::size_t>(job.posts.rank[post])];
-      },
-      [&](std::size_t call) {
-        const WaitingCalls& calls = job.calls;
-        Seconds& mine = ahead[static_cast<std::size_t>(calls.rank[call])];
-        Seconds came = calls.begin[call];
-        Seconds ready = came - mine;
-        if (const Number cause = calls.cause[call]; cause >= 0) {
-          const auto post = static_cast<std::size_t>(cause);
-          const Seconds posted = std::min(job.posts.time[post], calls.end[call]);
-          ready = std::max(ready, posted - of_post[post]);
-          came = std::max(came, posted);
-        }
-        mine = came - ready;
-      });
-  return ahead;
 }
 
 }  // namespace latecomer

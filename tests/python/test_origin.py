@@ -112,7 +112,8 @@ def test_what_a_rank_saves_is_what_it_does_save(program, rendezvous):
         for at, each in enumerate((trace, usual)):
             ends[at] = max([ends[at], *(float(group.exit.max()) for group in each.groups)])
         shorter = STEPS * SLOW if program is handed_on else ends[0] - ends[1]
-        saved = origin(trace).saved([slow], trace.end)
+        graph = origin(trace).graph
+        saved = graph.saved(graph.without([slow]))
         assert saved == pytest.approx(shorter, rel=0.02)
 
 
@@ -171,6 +172,8 @@ def test_charges_and_order_are_all_waiting_whatever_a_job_does():
         np.testing.assert_allclose(begun.cost.sum() + begun.order, begun.waiting.sum(), atol=1e-12)
         np.testing.assert_allclose(sum(begun.by_place.values()), begun.cost.sum(), atol=1e-12)
         assert begun.cost.min() >= 0
+        spent = begun.waiting + begun.moving + begun.graph.computed.sum(axis=0)
+        np.testing.assert_allclose(spent, begun.graph.last - begun.graph.events.begin.min())
         assert begun.order >= -1e-12
 
 

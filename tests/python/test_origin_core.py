@@ -36,14 +36,13 @@ def random_job(own):
 class Slow:
     """The same, with a dictionary a rank and no shortcut."""
 
-    def __init__(self, job, without=()):
-        self.job, self.without = job, without
+    def __init__(self, job):
+        self.job = job
         ranks = len(job["start"])
         self.since = job["start"].tolist()
         self.left = job["beyond"].reshape(-1, ranks).copy() if ranks else None
         self.accounts = [{} for _ in range(ranks)]
-        self.after, self.ahead = [0] * ranks, [0.0] * ranks
-        self.snapshots, self.post_ahead = {}, {}
+        self.after, self.snapshots = [0] * ranks, {}
         self.charges = defaultdict(float)
         self.direct, self.waiting, self.moving = (np.zeros(ranks) for _ in range(3))
         self.order, self.waits = 0.0, 0
@@ -58,26 +57,21 @@ class Slow:
             if beyond > 0:
                 account, key = self.accounts[rank], (rank, self.after[rank])
                 self.accounts[rank] = account | {key: account.get(key, 0.0) + beyond}
-            if rank in self.without:
-                self.ahead[rank] += beyond
 
     def post(self, post):
         job = self.job
         rank = job["post_rank"][post]
         self.compute(rank, job["post_time"][post], job["post_step"][post])
         self.snapshots[post] = self.accounts[rank]
-        self.post_ahead[post] = self.ahead[rank]
 
     def end(self, call):
         job = self.job
         rank, cause = job["rank"][call], job["cause"][call]
         begin, end = job["begin"][call], job["end"][call]
         self.compute(rank, begin, job["step"][call])
-        came, ready, waited = begin, begin - self.ahead[rank], 0.0
+        waited = 0.0
         if cause >= 0:
             posted, other = min(job["post_time"][cause], end), job["post_rank"][cause]
-            ready = max(ready, posted - self.post_ahead.get(cause, 0.0))
-            came = max(begin, posted)
             if posted > begin and other != rank:
                 waited = posted - begin
                 theirs = self.snapshots.get(cause, self.accounts[other])
@@ -89,7 +83,6 @@ class Slow:
         if job["meets"][call]:
             self.accounts[rank] = {}
         self.moving[rank] += max(end - begin - waited, 0.0)
-        self.ahead[rank] = came - ready
         self.since[rank] = max(self.since[rank], end)
         self.after[rank] = job["place"][call]
 
@@ -118,10 +111,6 @@ def test_the_pass_is_that_of_the_slow_one():
             assert charges[key] == pytest.approx(seconds, rel=1e-9, abs=1e-12)
         for name in ("direct", "waiting", "moving", "order", "waits"):
             np.testing.assert_allclose(found[name], getattr(slow, name), atol=1e-12, err_msg=name)
-        without = [rank for rank in range(len(job["start"])) if own.random() < 0.5]
-        marks = np.array([rank in without for rank in range(len(job["start"]))], np.int64)
-        ahead = core.TracedJob(**job).ahead_without(marks)
-        np.testing.assert_allclose(ahead, Slow(job, without).ahead, atol=1e-12)
 
 
 WRONG = {
@@ -156,5 +145,3 @@ def test_columns_of_other_lengths_are_refused():
             continue
         with pytest.raises(ValueError, match=words):
             core.TracedJob(**longer).origins()
-    with pytest.raises(ValueError, match="marks"):
-        core.TracedJob(**job).ahead_without(np.zeros(99, np.int64))

@@ -1,14 +1,23 @@
 """The what-if: a replay of what was measured is what was measured, and simple cases by hand."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from latecomer.analysis.collectives import Collectives
+from latecomer.analysis.graph import graph_of
 from latecomer.analysis.lateness import analyse
-from latecomer.analysis.replay import Replay
-from latecomer.analysis.what_if import AS_IT_WAS, what_if
+from latecomer.analysis.simulated import AS_IT_WAS, Simulator
+from latecomer.analysis.what_if import Replay, Scenario, what_if
 from latecomer.core.compiled import core
 from latecomer.core.programs import problem
 from latecomer.trace import Words
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
+
+from played import Played
 
 NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
 RANKS, COUNT = 4, 1 << 16
@@ -46,16 +55,24 @@ def answers_of(found):
 # ---- the replay
 
 
+def replayed(trace, **words):
+    """The only answer, with nothing simulated unless `words` say so."""
+    run = analyse(trace).run_seconds
+    scenario = Scenario("asked", **words)
+    simulator = Simulator(Collectives(trace, graph_of(trace)), NETWORK, False, "", "ring")
+    return Replay(simulator, run).answer(scenario, 10.0).replayed, run
+
+
 @pytest.mark.parametrize("calls", [300, 60])
 def test_a_replay_of_what_was_measured_is_the_measured_run(calls):
     trace = made_up(calls=300)
-    run = analyse(trace).run_seconds
-    replay = Replay(trace, run)
-    stretches = replay.stretches(calls)
+    found = Collectives(trace, graph_of(trace))
+    stretches = found.stretches(calls)
     assert sum(end - begin for begin, end in stretches) <= calls or len(stretches) == 1
-    found = replay.run(as_measured, stretches)
-    assert found.seconds == pytest.approx(run, rel=1e-9)
-    assert found.error == pytest.approx(0, abs=1e-9)
+    replay = Replay(Simulator(found, NETWORK, False, "", "ring"), run := 7.0)
+    told = replay.run(Scenario("as it was"), calls, changed=False)
+    assert told.seconds == pytest.approx(run, rel=1e-9)
+    assert told.error == pytest.approx(0, abs=1e-9)
 
 
 def test_groups_that_share_ranks_are_replayed_in_order():
@@ -66,26 +83,59 @@ def test_groups_that_share_ranks_are_replayed_in_order():
     groups = [group_of(arrival, leave, words),
               group_of(pair_came, pair_left, words, members=[0, 1], name="pair", size=8)]  # fmt: skip
     trace = trace_of(groups, words)
-    replay = Replay(trace, 1.0)
-    assert list(replay.groups[:4]) == [0, 1, 0, 1]
-    found = replay.run(as_measured, replay.stretches(10**6))
-    assert found.seconds == pytest.approx(1.0, rel=1e-9)
+    assert list(Collectives(trace, graph_of(trace)).groups[:4]) == [0, 1, 0, 1]
+    found, run = replayed(trace)
+    assert found.seconds == pytest.approx(run, rel=1e-9)
 
 
 def test_a_trace_without_whole_calls_is_refused():
     trace = made_up(calls=3)
     trace.groups[0].exit[:, 2] = np.nan
     with pytest.raises(ValueError, match="no call is known on all its ranks"):
-        Replay(trace, 1.0)
+        Collectives(trace, graph_of(trace))
+
+
+def test_calls_that_not_all_ranks_are_known_to_have_made_are_left_as_they_are():
+    trace = made_up(calls=20)
+    trace.groups[0].exit[[3, 11], 2] = np.nan
+    graph = graph_of(trace)
+    found = Collectives(trace, graph)
+    assert sorted(found.calls) == [call for call in range(20) if call not in (3, 11)]
+    for event in range(len(found)):
+        _, arrival, leave = found.measured(event)
+        members = found.members(event)
+        assert [graph.events.rank[each] for each in members] == [0, 1, 2, 3]
+        np.testing.assert_array_equal(graph.events.begin[members], arrival)
+        np.testing.assert_array_equal(graph.events.end[members], leave)
 
 
 def test_without_lateness_a_rank_that_is_always_late_costs_nothing():
-    trace = made_up(calls=50)
-    replay = Replay(trace, analyse(trace).run_seconds)
-    found = replay.run(as_measured, replay.stretches(10**6), lateness=0.0)
+    found, _ = replayed(made_up(calls=50), lateness=0.0)
     work = 50 * 0.02 * 1.025 * 6 / 4  # its threefold computation, shared by all
     assert found.seconds == pytest.approx(work + 50 * 0.005, rel=0.02)
     assert found.waiting < 0.01
+
+
+def test_a_late_rank_that_computes_as_the_median_rank_does_costs_nothing():
+    found, run = replayed(made_up(calls=50), ranks=(1,))
+    assert found.seconds == pytest.approx(run - 50 * 0.02 * 1.025 * 2, rel=0.02)
+
+
+def test_messages_hand_on_what_is_saved():
+    """A wavefront: without the slow rank's excess all that waits for it is earlier."""
+
+    def program(rank):
+        for _ in range(20):
+            if rank > 0:
+                yield ("receive", rank - 1)
+            yield ("compute", 0.025 if rank == 1 else 0.005)
+            if rank < 3:
+                yield ("send", rank + 1)
+            yield ("allreduce",)
+
+    played = Played([list(program(rank)) for rank in range(4)])
+    found, run = replayed(played.trace(), ranks=(1,))
+    assert found.seconds == pytest.approx(run - 20 * 0.02, abs=0.005)
 
 
 # ---- the answers
@@ -147,7 +197,7 @@ def test_what_is_not_known_stays_as_measured():
     found = what_if(trace, run, seconds=0.5)
     assert found.factors == {}
     assert all(each.replayed.seconds == pytest.approx(run) for each in found.answers
-               if each.scenario.lateness == 1)  # fmt: skip
+               if each.scenario.lateness == each.scenario.speed == 1)  # fmt: skip
 
 
 def test_what_takes_too_long_is_left_out_and_says_so():
@@ -156,3 +206,35 @@ def test_what_takes_too_long_is_left_out_and_says_so():
     trace = trace_of([group_of(*times, words)], words)
     found = what_if(trace, 1.0, seconds=0.01)
     assert any(each.replayed is None and "--budget" in each.remark for each in found.answers)
+
+
+def test_efficiencies_are_those_of_pop():
+    """Ranks 0, 2 and 3 compute 10 ms and rank 1 30 ms, then data move for 5 ms."""
+    trace = made_up(calls=50)
+    group = trace.groups[0]
+    found = what_if(trace, run := analyse(trace).run_seconds, seconds=0.2).efficiency
+    before = np.vstack([np.full(4, group.arrival.min()), group.exit[:-1]])
+    computed = (group.arrival - before).sum(axis=0)
+    assert found.parallel == pytest.approx(computed.mean() / run, rel=0.01)
+    assert found.load_balance == pytest.approx(computed.mean() / computed.max(), rel=0.01)
+    assert found.serialisation == pytest.approx(1, abs=0.01)  # one rank is always the last
+    assert found.transfer == pytest.approx(1 - 50 * 0.005 / run, rel=0.01)
+    parts = found.load_balance * found.serialisation * found.transfer
+    assert found.parallel == pytest.approx(parts)
+    assert found.said().startswith("Parallel efficiency ")
+
+
+def test_a_pipeline_serialises():
+    def program(rank):
+        for _ in range(10):
+            if rank > 0:
+                yield ("receive", rank - 1)
+            yield ("compute", 0.005)
+            if rank < 3:
+                yield ("send", rank + 1)
+            yield ("allreduce",)
+
+    trace = Played([list(program(rank)) for rank in range(4)]).trace()
+    found = what_if(trace, analyse(trace).run_seconds, seconds=0.2).efficiency
+    assert found.load_balance == pytest.approx(1, abs=0.01)
+    assert found.serialisation == pytest.approx(0.25, abs=0.01)

@@ -341,7 +341,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
-        named = replace(named, saved=begun.saved(late, found.trace.end),
+        named = replace(named, saved=begun.graph.saved(begun.graph.without(late)),
                         elapsed=found.run_seconds, cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
                         place=_computation(found, place.call, place.site))  # fmt: skip
@@ -373,7 +373,7 @@ def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
         told.append(f"{percent(begun.order / whole)} of the waiting comes from no rank that "
                     "computes longer than others: from the order of the work, or from changes "
                     "within a step.")  # fmt: skip
-    if not begun.whole:
+    if not begun.graph.whole:
         told.append("Only the first part of the trace was looked at, which is too large.")
     return told
 

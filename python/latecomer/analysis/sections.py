@@ -18,7 +18,7 @@ from .what_if import baseline, by_gain, chief, distrust, label
 from .wording import SAVED, group_name, percent, plain, saved, seconds
 
 if TYPE_CHECKING:
-    from .replay import CallClass
+    from .collectives import CallClass
     from .what_if import Answer, WhatIf
 
 _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
@@ -262,7 +262,7 @@ def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> Iterator[str]:
     if not answers.trusted:
         yield f"<p>{text(distrust(answers))}</p>"
         return
-    yield f"<p>{text(how(answers))}</p>"
+    yield f"<p>{text(how(answers))} {text(answers.efficiency.said())}.</p>"
     done = [a.replayed for a in answers.answers if a.replayed]
     top = max([answers.measured, *(each.seconds for each in done)])
     waiting, moving = float(found.ranks.waiting.mean()), float(found.ranks.moving.mean())

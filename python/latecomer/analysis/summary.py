@@ -93,6 +93,7 @@ def _what_if(answers: WhatIf) -> dict[str, Any]:
         "trusted": answers.trusted,
         "network": answers.network,
         "calls": answers.calls,
+        "efficiency": vars(answers.efficiency),
         "answers": [_answer(answer) for answer in answers.answers],
     }
 

@@ -170,7 +170,7 @@ def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
     run = about(Path(trace.source), trace.started)
     sites = [site.site for site in found.sites]
     if found.origin:
-        sites += [place.site for place in found.origin.places]
+        sites += [place.site for place in found.origin.graph.places]
     found.code = lines_of(sites, run)
     told = facts(found, run_command=run.command_line)
     told = replace(told, **{"traces": fresh_folder(), **known})
@@ -226,7 +226,11 @@ def what_if_of(
 ) -> WhatIf | None:
     """Simulations for about so long; None: of 0 seconds, or without calls."""
     budget = max(2.5, seen.found.trace.ranks / 16) if seconds is None else seconds
-    return _answers(seen.found, network, native, budget) if budget and seen.found.groups else None
+    return _answers(seen, network, native, budget) if budget and _has_calls(seen.found) else None
+
+
+def _has_calls(found: Lateness) -> bool:
+    return bool(found.groups or found.trace.messages)
 
 
 def _run(about: About) -> dict[str, Any]:
@@ -277,17 +281,19 @@ def _span(factors: Collection[float]) -> str:
     return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
 
 
-def _answers(found: Lateness, network: str, native: str, seconds: float) -> WhatIf | None:
+def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | None:
     from ..analysis.what_if import what_if
     from ..base.variables import variable
     from ..core import networks
 
-    named = networks.chosen(network)
+    named, found = networks.chosen(network), seen.found
     with progress_bar() as bar:
         task = bar.add_task("what if", total=1)
         try:
             return what_if(
-                found.trace, found.run_seconds, network=named.text, source=named.source,
+                found.trace, found.run_seconds, late=seen.facts.late,
+                graph=found.origin.graph if found.origin else None,
+                network=named.text, source=named.source,
                 known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
                 native=native, seconds=seconds,
                 report=lambda name: bar.update(task, description=f"what if: {name}"),

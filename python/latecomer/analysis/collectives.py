@@ -1,0 +1,101 @@
+"""The collectives of a trace in their order, and those that are simulated as one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import Group, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .graph import Graph
+
+    Floats = NDArray[np.float64]
+
+_STRETCH = 48  # calls
+
+
+@dataclass(frozen=True)
+class CallClass:
+    """Calls that are simulated as one another."""
+
+    group: int
+    collective: str
+    bytes: int
+    root: int
+
+
+class Collectives:
+    """The calls of all groups that are known on all their ranks, as they became complete."""
+
+    def __init__(self, trace: Trace, graph: Graph) -> None:
+        self.trace, self.graph = trace, graph
+        nothing = np.zeros(0, np.int64)
+        last, groups, calls, first = [nothing.astype(float)], [nothing], [nothing], [nothing]
+        some = 0
+        for number, group in enumerate(trace.groups):
+            if group.size < 2 or not len(group):
+                continue
+            some += len(group)
+            whole, places = graph.members(trace, number)
+            last.append(np.asarray(group.arrival[whole]).max(axis=1))
+            groups.append(np.full(len(whole), number))
+            calls.append(whole)
+            first.append(places)
+        if some and not sum(map(len, last)):
+            raise ValueError("no call is known on all its ranks")
+        order = np.argsort(np.concatenate(last), kind="stable")
+        self.groups = np.concatenate(groups)[order]
+        self.calls = np.concatenate(calls)[order]
+        self._first = np.concatenate(first)[order]
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+    @cached_property
+    def classes(self) -> list[CallClass]:
+        """Of each call."""
+        made: dict[int, list[CallClass]] = {}
+        for number in np.unique(self.groups):
+            group = self.trace.groups[number]
+            sizes = _classed(group.bytes)
+            made[number] = [
+                CallClass(int(number), self.trace.words[int(name)], int(size), int(root))
+                for name, size, root in zip(group.collective, sizes, group.root, strict=True)
+            ]
+        return [made[g][c] for g, c in zip(self.groups, self.calls, strict=True)]
+
+    def measured(self, event: int) -> tuple[Group, Floats, Floats]:
+        """The group, arrivals and exits of a call."""
+        group, call = self.trace.groups[self.groups[event]], self.calls[event]
+        return group, np.asarray(group.arrival[call]), np.asarray(group.exit[call])
+
+    def members(self, event: int) -> NDArray[np.int64]:
+        """The numbers of a call in the job, by member."""
+        first, group = self._first[event], self.trace.groups[self.groups[event]]
+        return self.graph.number[first : first + group.size]
+
+    def stretches(self, calls: int) -> list[tuple[int, int]]:
+        """The beginning, and evenly spaced stretches, with about so many calls; all if they fit."""
+        if calls >= 0.8 * len(self):
+            return [(0, len(self))]
+        length = _STRETCH if calls >= 3 * _STRETCH else max(4, calls // 3)
+        count = max(2, calls // length)
+        begins = np.linspace(0, len(self) - length, count).astype(int)
+        return [(int(b), int(b) + length) for b in begins]
+
+
+def _classed(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sizes within an eighth of an octave count as the most frequent of them."""
+    octave = np.round(8 * np.log2(np.maximum(sizes, 1))).astype(int)
+    made = sizes.copy()
+    for each in np.unique(octave):
+        own = octave == each
+        values, counts = np.unique(sizes[own], return_counts=True)
+        made[own] = values[counts.argmax()]
+    return made

@@ -1,0 +1,203 @@
+#include "lateness/replay.hpp"
+
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "base/error.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr Seconds kNotPosted = std::numeric_limits<Seconds>::infinity();
+
+Seconds mean(std::span<const Seconds> times) {
+  if (times.empty()) return 0;
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+}
+
+void check(const TracedJob& job, const Change& change, std::span<const Stretch> stretches) {
+  check(job);
+  check_length(change.less.size(), job.beyond.size(), "seconds less");
+  std::size_t end = 0;
+  for (const Stretch& each : stretches) {
+    if (each.begin < end || each.end < each.begin || each.end > job.order.size()) {
+      throw Error("stretch", std::to_string(each.begin) + " to " + std::to_string(each.end),
+                  "places in the order, one stretch behind the other");
+    }
+    end = each.end;
+  }
+}
+
+/// The members of the collectives that are carried out anew.
+class Anew {
+ public:
+  Anew(const CarriedOut& anew, std::size_t calls) : anew_(anew) {
+    if (anew.first.empty()) return;
+    check_places(calls);
+    member_.assign(calls, -1);
+    number_.resize(calls);
+    exits_.resize(size());
+    arrivals_.resize(size());
+    for (std::size_t number = 0; number < size(); ++number) {
+      std::int64_t place = 0;
+      for (const std::int64_t call : members(number)) {
+        const auto at = static_cast<std::size_t>(call);
+        if (member_[at] >= 0) throw Error("call", std::to_string(call), "in one collective");
+        member_[at] = place++;
+        number_[at] = number;
+      }
+    }
+  }
+
+  [[nodiscard]] bool has(std::size_t call) const { return !member_.empty() && member_[call] >= 0; }
+  /// `arrive(call)` says when a member comes, as far as that is known.
+  template <class Arrive>
+  void carry_out(std::size_t call, Arrive&& arrive) {
+    const std::size_t number = number_[call];
+    if (!exits_[number].empty()) return;
+    std::vector<Seconds>& arrivals = arrivals_[number];
+    for (const std::int64_t each : members(number)) {
+      arrivals.push_back(arrive(static_cast<std::size_t>(each)));
+    }
+    exits_[number] = anew_.exits(number, arrivals);
+    check_length(exits_[number].size(), arrivals.size(), "exits of a collective");
+  }
+  struct Exit {
+    Seconds ready;  // the last arrival before it
+    Seconds time;
+  };
+  /// Of a member that came at this time, which may be later than it was thought.
+  [[nodiscard]] Exit exit(std::size_t call, Seconds came) const {
+    const std::size_t number = number_[call];
+    const auto member = static_cast<std::size_t>(member_[call]);
+    const Seconds late = std::max(came - arrivals_[number][member], 0.0);
+    Exit found{came, exits_[number][member] + late};
+    for (const Seconds arrival : arrivals_[number]) {
+      if (arrival <= found.time) found.ready = std::max(found.ready, arrival);
+    }
+    return found;
+  }
+
+ private:
+  [[nodiscard]] std::size_t size() const { return anew_.first.size() - 1; }
+  [[nodiscard]] std::span<const std::int64_t> members(std::size_t number) const {
+    const auto begin = static_cast<std::size_t>(anew_.first[number]);
+    return anew_.calls.subspan(begin, static_cast<std::size_t>(anew_.first[number + 1]) - begin);
+  }
+  void check_places(std::size_t calls) const {
+    std::int64_t before = 0;
+    for (const std::int64_t first : anew_.first) {
+      const bool in_order =
+          first >= before && static_cast<std::size_t>(first) <= anew_.calls.size();
+      if (!in_order) throw Error("first call of a collective", std::to_string(first), "in order");
+      before = first;
+    }
+    for (const std::int64_t call : anew_.calls) {
+      if (call < 0 || static_cast<std::size_t>(call) >= calls) {
+        throw Error("call of a collective", std::to_string(call), "one of the job");
+      }
+    }
+  }
+
+  const CarriedOut& anew_;
+  std::vector<std::int64_t> member_;  // by call: its place among the members; -1: it stays
+  std::vector<std::size_t> number_;
+  std::vector<std::vector<Seconds>> exits_;  // by number; empty: not carried out yet
+  std::vector<std::vector<Seconds>> arrivals_;
+};
+
+class Replaying {
+ public:
+  Replaying(const TracedJob& job, const Change& change)
+      : job_(job),
+        change_(change),
+        pass_(job, change.less),
+        anew_(change.anew, job.calls.rank.size()),
+        ahead_(job.start.size(), 0),
+        of_post_(job.posts.rank.size(), kNotPosted) {}
+
+  void skip(std::size_t begin, std::size_t end) {
+    pass_.run(
+        begin, end, [](std::size_t, Seconds) {}, [this](std::size_t post) { of_post_[post] = 0; },
+        [](std::size_t) {});
+  }
+  Replayed run(const Stretch& stretch) {
+    found_ = {};
+    found_.from = mean(pass_.since());
+    std::ranges::fill(ahead_, 0);
+    pass_.run(
+        stretch.begin, stretch.end,
+        [this](std::size_t rank, Seconds less) { ahead_[rank] += less; },
+        [this](std::size_t post) {
+          of_post_[post] = ahead_[static_cast<std::size_t>(job_.posts.rank[post])];
+        },
+        [this](std::size_t call) { end(call); });
+    found_.until = mean(pass_.since());
+    found_.ahead = ahead_;
+    return std::move(found_);
+  }
+
+ private:
+  void end(std::size_t call) {
+    const WaitingCalls& calls = job_.calls;
+    Seconds& mine = ahead_[static_cast<std::size_t>(calls.rank[call])];
+    const Seconds came = calls.begin[call] - mine;
+    Seconds ready = came;
+    Seconds exit;
+    if (anew_.has(call)) {
+      anew_.carry_out(call, [this](std::size_t each) { return arrival(each); });
+      const auto found = anew_.exit(call, came);
+      ready = found.ready;
+      exit = found.time;
+    } else {
+      Seconds was = calls.begin[call];
+      if (const std::int64_t cause = calls.cause[call]; cause >= 0) {
+        const auto post = static_cast<std::size_t>(cause);
+        const Seconds posted = std::min(job_.posts.time[post], calls.end[call]);
+        ready = std::max(ready, posted - ahead_of(post));
+        was = std::max(was, posted);
+      }
+      exit = ready + (calls.end[call] - was) * change_.moving;
+    }
+    found_.waiting += ready - came;
+    found_.moving += exit - ready;
+    mine = calls.end[call] - exit;
+  }
+  /// When a rank comes to a call.
+  Seconds arrival(std::size_t call) {
+    pass_.enter(call, [this](std::size_t rank, Seconds less) { ahead_[rank] += less; });
+    return job_.calls.begin[call] - ahead_[static_cast<std::size_t>(job_.calls.rank[call])];
+  }
+  /// Where clocks are off a post may come later in the order than the call that waits for it.
+  [[nodiscard]] Seconds ahead_of(std::size_t post) const {
+    if (of_post_[post] != kNotPosted) return of_post_[post];
+    return ahead_[static_cast<std::size_t>(job_.posts.rank[post])];
+  }
+
+  const TracedJob& job_;
+  const Change& change_;
+  TracedPass pass_;
+  Anew anew_;
+  std::vector<Seconds> ahead_;    // by rank
+  std::vector<Seconds> of_post_;  // by post: by how much that was ahead
+  Replayed found_;
+};
+
+}  // namespace
+
+std::vector<Replayed> replay(const TracedJob& job, const Change& change,
+                             std::span<const Stretch> stretches) {
+  check(job, change, stretches);
+  Replaying replaying(job, change);
+  std::vector<Replayed> found;
+  std::size_t at = 0;
+  for (const Stretch& each : stretches) {
+    replaying.skip(at, each.begin);
+    found.push_back(replaying.run(each));
+    at = each.end;
+  }
+  return found;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,107 @@
+// A job that was traced: the calls in which ranks may wait, and what they wait for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace latecomer {
+
+/// Calls in which ranks may wait, each from a rank's entry to its exit. Entries of one number
+/// belong together; times are in seconds.
+struct WaitingCalls {
+  std::span<const std::int64_t> rank;
+  std::span<const Seconds> begin;
+  std::span<const Seconds> end;
+  std::span<const std::int64_t> place;  // in the program
+  std::span<const std::int64_t> cause;  // the post that it waited for last; -1: none
+  std::span<const std::int64_t> meets;  // 1: all ranks of the job wait for each other in it
+  std::span<const std::int64_t> step;   // of the computation before it
+};
+
+/// Moments at which a rank did what others may wait for: it sent, or it came to a collective.
+struct Posts {
+  std::span<const std::int64_t> rank;
+  std::span<const Seconds> time;
+  std::span<const std::int64_t> step;
+};
+
+/// A traced job.
+struct TracedJob {
+  WaitingCalls calls;
+  Posts posts;
+  /// Ends of calls and posts by their time: twice the number, and 1 more for an end.
+  std::span<const std::int64_t> order;
+  /// Each rank's computation beyond the median rank's: seconds of step 0 by rank, then of step 1.
+  std::span<const Seconds> beyond;
+  std::span<const Seconds> start;  // when each rank began
+};
+
+/// Throws Error if a number in the job is none of its ranks, posts or steps.
+void check(const TracedJob& job);
+/// Throws Error if this many entries are not the right number.
+void check_length(std::size_t length, std::size_t right, const char* what);
+
+/// Goes through ends and posts in the order of time. Some of the computation in each step is
+/// marked: a rank's first computation there counts first.
+class TracedPass {
+ public:
+  /// `marked`: as TracedJob::beyond. Less than 0: it would be added to the first computation.
+  TracedPass(const TracedJob& job, std::span<const Seconds> marked)
+      : job_(job),
+        since_(job.start.begin(), job.start.end()),
+        left_(marked.begin(), marked.end()) {}
+
+  /// `computed(rank, marked seconds)`, `posted(post)` and `ended(call)` in turn, for these places
+  /// in the order.
+  template <class Computed, class Posted, class Ended>
+  void run(std::size_t begin, std::size_t end, Computed&& computed, Posted&& posted,
+           Ended&& ended) {
+    const WaitingCalls& calls = job_.calls;
+    const Posts& posts = job_.posts;
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::int64_t each = job_.order[at];
+      const auto which = static_cast<std::size_t>(each >> 1);
+      if ((each & 1) == 0) {
+        compute(posts.rank[which], posts.time[which], posts.step[which], computed);
+        posted(which);
+        continue;
+      }
+      enter(which, computed);
+      ended(which);
+      Seconds& since = since_[static_cast<std::size_t>(calls.rank[which])];
+      since = std::max(since, calls.end[which]);
+    }
+  }
+  /// The computation before this call, if it has not come yet.
+  template <class Computed>
+  void enter(std::size_t call, Computed&& computed) {
+    const WaitingCalls& calls = job_.calls;
+    compute(calls.rank[call], calls.begin[call], calls.step[call], computed);
+  }
+  /// When each rank last left a call, or posted.
+  [[nodiscard]] std::span<const Seconds> since() const { return since_; }
+
+ private:
+  template <class Computed>
+  void compute(std::int64_t rank, Seconds until, std::int64_t step, Computed&& computed) {
+    const auto at = static_cast<std::size_t>(rank);
+    if (!(until > since_[at])) return;
+    Seconds& left = left_[static_cast<std::size_t>(step) * since_.size() + at];
+    const Seconds marked = std::min(left, until - since_[at]);
+    if (marked != 0) {
+      left -= marked;
+      computed(at, marked);
+    }
+    since_[at] = until;
+  }
+
+  const TracedJob& job_;
+  std::vector<Seconds> since_;
+  std::vector<Seconds> left_;  // marked, and not come yet
+};
+
+}  // namespace latecomer

@@ -1,0 +1,174 @@
+"""The core's replay of a traced job, against one that is slow and obvious."""
+
+import random
+
+import numpy as np
+import pytest
+from latecomer.core.compiled import core
+from test_origin_core import random_job
+
+
+class Slow:
+    """Each rank's clock as it was, and as it would be."""
+
+    def __init__(self, job, less, moving, collectives, exits):
+        self.job, self.moving, self.exits_of = job, moving, exits
+        self.ranks = len(job["start"])
+        self.since = job["start"].tolist()
+        self.left = less.reshape(-1, self.ranks).copy()
+        self.ahead, self.posts = [0.0] * self.ranks, {}
+        self.members = {call: (number, place) for number, calls in enumerate(collectives)
+                        for place, call in enumerate(calls)}  # fmt: skip
+        self.collectives, self.carried_out = collectives, {}
+
+    def run(self, begin, end, *, inside):
+        """A stretch, as Replayed; outside of one nothing is earlier."""
+        if inside:
+            self.ahead = [0.0] * self.ranks
+        self.waited = self.moved = 0.0
+        start = np.mean(self.since)
+        for each in self.job["order"][begin:end].tolist():
+            (self.end if each % 2 else self.post)(each // 2, inside)
+        return start, np.mean(self.since), list(self.ahead), self.waited, self.moved
+
+    def compute(self, rank, until, step, inside):
+        if until > self.since[rank]:
+            less = min(self.left[step, rank], until - self.since[rank])
+            self.left[step, rank] -= less
+            self.since[rank] = until
+            self.ahead[rank] += less if inside else 0.0
+
+    def post(self, post, inside):
+        job = self.job
+        rank = job["post_rank"][post]
+        self.compute(rank, job["post_time"][post], job["post_step"][post], inside)
+        self.posts[post] = self.ahead[rank] if inside else 0.0
+
+    def end(self, call, inside):
+        job = self.job
+        rank, begin, end = job["rank"][call], job["begin"][call], job["end"][call]
+        self.compute(rank, begin, job["step"][call], inside)
+        if inside:
+            came = begin - self.ahead[rank]
+            ready, left = (self.anew if call in self.members else self.as_it_was)(call, came)
+            self.waited += ready - came
+            self.moved += left - ready
+            self.ahead[rank] = end - left
+        self.since[rank] = max(self.since[rank], end)
+
+    def as_it_was(self, call, came):
+        job = self.job
+        cause, was, ready = job["cause"][call], job["begin"][call], came
+        if cause >= 0:
+            posted = min(job["post_time"][cause], job["end"][call])
+            earlier = self.posts.get(cause, self.ahead[job["post_rank"][cause]])
+            was, ready = max(was, posted), max(ready, posted - earlier)
+        return ready, ready + self.moving * (job["end"][call] - was)
+
+    def anew(self, call, came):
+        job = self.job
+        number, place = self.members[call]
+        if number not in self.carried_out:
+            arrivals = []
+            for each in self.collectives[number]:
+                self.compute(job["rank"][each], job["begin"][each], job["step"][each], True)
+                arrivals.append(job["begin"][each] - self.ahead[job["rank"][each]])
+            self.carried_out[number] = arrivals, self.exits_of(number, arrivals)
+        arrivals, exits = self.carried_out[number]
+        left = exits[place] + max(came - arrivals[place], 0.0)
+        return max([came, *(arrival for arrival in arrivals if arrival <= left)]), left
+
+
+def exits_of(number, arrivals):
+    """Of a tree that goes on when the last one has come, and the first ones leave early."""
+    last = max(arrivals)
+    return [max(each, last if place else 0.0) + 0.1 * (number + 1)
+            for place, each in enumerate(arrivals)]  # fmt: skip
+
+
+def some_stretches(own, length):
+    places = sorted(own.sample(range(length + 1), min(length + 1, 2 * own.randrange(3))))
+    return list(zip(places[::2], places[1::2], strict=False))
+
+
+def some_collectives(own, job, stretches):
+    """Calls whose ends are all in one stretch, as the caller must see to."""
+    found = []
+    for begin, end in stretches:
+        inside = [each // 2 for each in job["order"][begin:end].tolist() if each % 2]
+        own.shuffle(inside)
+        while len(inside) > 2 and own.random() < 0.7:
+            found.append([inside.pop() for _ in range(own.randint(1, 3)) if inside])
+    return found
+
+
+def columns(collectives, stretches):
+    flat = [call for calls in collectives for call in calls]
+    return {
+        "first": np.cumsum([0, *map(len, collectives)]) if collectives else np.zeros(0, np.int64),
+        "calls": np.array(flat, np.int64),
+        "stretches": np.array(stretches, np.int64).reshape(-1),
+    }
+
+
+def test_the_replay_is_that_of_the_slow_one():
+    for _ in range(400):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        job = random_job(own)
+        less = np.array([own.choice((0.0, own.uniform(-1, 2))) for _ in job["beyond"]])
+        moving = own.choice((0.0, 0.5, 1.0, 3.0))
+        stretches = some_stretches(own, len(job["order"]))
+        collectives = some_collectives(own, job, stretches)
+        found = core.TracedJob(**job).replay(
+            less=less, moving=moving, exits=exits_of, **columns(collectives, stretches)
+        )
+        slow, at = Slow(job, less, moving, collectives, exits_of), 0
+        assert len(found) == len(stretches)
+        for (begin, end), told in zip(stretches, found, strict=True):
+            slow.run(at, begin, inside=False)
+            expected = slow.run(begin, end, inside=True)
+            for mine, theirs in zip(told, expected, strict=True):
+                np.testing.assert_allclose(mine, theirs, atol=1e-12)
+            at = end
+
+
+def test_without_a_change_nothing_is_earlier():
+    for _ in range(50):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        job = random_job(random.Random(seed))
+        less, whole = np.zeros_like(job["beyond"]), [(0, len(job["order"]))]
+        ((*_, ahead, _, _),) = core.TracedJob(**job).replay(
+            less=less, moving=1.0, exits=None, **columns([], whole)
+        )
+        np.testing.assert_allclose(ahead, 0, atol=1e-12)
+
+
+WRONG = [
+    ({"less": np.zeros(99)}, "seconds less"),
+    ({"stretches": np.array([3, 1])}, "stretch"),
+    ({"stretches": np.array([0, 1, 0, 1])}, "stretch"),
+    ({"stretches": np.array([-1, 1])}, "stretch"),
+    ({"stretches": np.array([0, 9999])}, "stretch"),
+    ({"first": np.array([0, 1]), "calls": np.array([999])}, "call of a collective"),
+    ({"first": np.array([0, 1]), "calls": np.array([-1])}, "call of a collective"),
+    ({"first": np.array([0, 9]), "calls": np.array([0])}, "first call of a collective"),
+    ({"first": np.array([1, 0]), "calls": np.array([0])}, "first call of a collective"),
+    ({"first": np.array([0, 1, 2]), "calls": np.array([0, 0])}, "in one collective"),
+    ({"exits": lambda *_: [1.0, 2.0]}, "exits of a collective"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "words"), WRONG)
+def test_what_is_wrong_is_refused(wrong, words):
+    own = random.Random(1)
+    job = random_job(own)
+    while not len(job["rank"]):
+        job = random_job(own)
+    right = {"less": np.zeros_like(job["beyond"]), "moving": 1.0, "exits": exits_of,
+             **columns([[0]], [(0, len(job["order"]))])}  # fmt: skip
+    core.TracedJob(**job).replay(**right)
+    with pytest.raises(ValueError, match=words):
+        core.TracedJob(**job).replay(**right | wrong)
