@@ -287,6 +287,19 @@ void end() {
   });
 }
 
+Inside::Inside(trace::Doing doing, What what, int peer, int tag, std::int64_t since,
+               const void* site) {
+  trace::Status status;
+  status.doing = doing;
+  status.what = static_cast<std::uint8_t>(what);
+  status.since = since;
+  status.peer = peer == MPI_ANY_SOURCE ? -1 : peer;
+  status.sequence = tag == MPI_ANY_TAG ? -1 : tag;
+  trace::enter(status, site);
+}
+
+Inside::~Inside() { trace::leave(); }
+
 Posting post() { return {trace::now_ns(), orders.fetch_add(1, std::memory_order_relaxed)}; }
 
 Posting post_with(const Posting& first) {
@@ -411,6 +424,7 @@ int probe(decltype(&PMPI_Probe) native, int source, int tag, MPI_Comm comm, MPI_
           const void* site) {
   const OneStatus told(status);
   const Posting posting = post();
+  const Inside inside(trace::Doing::probe, What::probe, source, tag, posting.time, site);
   const int code = native(source, tag, comm, told);
   if (code == MPI_SUCCESS) {
     recording([&] { probed(posting, {source, tag, comm}, *told, site); });
@@ -422,6 +436,7 @@ int mprobe(decltype(&PMPI_Mprobe) native, int source, int tag, MPI_Comm comm, MP
            MPI_Status* status, const void* site) {
   const OneStatus told(status);
   const Posting posting = post();
+  const Inside inside(trace::Doing::probe, What::probe, source, tag, posting.time, site);
   const int code = native(source, tag, comm, message, told);
   if (code == MPI_SUCCESS) {
     recording([&] {
@@ -478,6 +493,7 @@ int wait(decltype(&PMPI_Wait) native, MPI_Request* request, MPI_Status* status, 
   const OneStatus told(status);
   const MPI_Request before = *request;
   const std::int64_t begin = trace::now_ns();
+  const Inside inside(begin, site);
   const int code = native(request, told);
   settle(code, true, before, request, told, begin, site);
   return code;
@@ -499,6 +515,7 @@ int waitall(decltype(&PMPI_Waitall) native, int count, MPI_Request requests[],
   if (!is_usable(count, requests)) return native(count, requests, statuses);
   Several several(count, requests, statuses);
   const std::int64_t begin = trace::now_ns();
+  const Inside inside(begin, site);
   const int code = native(count, requests, several.statuses());
   several.end_all(code, {begin, trace::now_ns(), site});
   return code;
@@ -520,6 +537,7 @@ int waitany(decltype(&PMPI_Waitany) native, int count, MPI_Request requests[], i
   const OneStatus told(status);
   Several several(count, requests, told);
   const std::int64_t begin = trace::now_ns();
+  const Inside inside(begin, site);
   const int code = native(count, requests, index, told);
   if (code == MPI_SUCCESS) several.end_one(*index, told, {begin, trace::now_ns(), site});
   return code;
@@ -538,19 +556,30 @@ int testany(decltype(&PMPI_Testany) native, int count, MPI_Request requests[], i
   return code;
 }
 
-int waitsome(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int* completed,
-             int indices[], MPI_Status statuses[], const void* site) {
-  if (!is_usable(count, requests)) return native(count, requests, completed, indices, statuses);
+namespace {
+
+int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int* completed,
+         int indices[], MPI_Status statuses[], std::int64_t begin, const void* site) {
   Several several(count, requests, statuses);
-  const std::int64_t begin = trace::now_ns();
   const int code = native(count, requests, completed, indices, several.statuses());
   several.end_some(code, *completed, indices, {begin, trace::now_ns(), site});
   return code;
 }
 
+}  // namespace
+
+int waitsome(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int* completed,
+             int indices[], MPI_Status statuses[], const void* site) {
+  if (!is_usable(count, requests)) return native(count, requests, completed, indices, statuses);
+  const std::int64_t begin = trace::now_ns();
+  const Inside inside(begin, site);
+  return some(native, count, requests, completed, indices, statuses, begin, site);
+}
+
 int testsome(decltype(&PMPI_Testsome) native, int count, MPI_Request requests[], int* completed,
              int indices[], MPI_Status statuses[], const void* site) {
-  return waitsome(native, count, requests, completed, indices, statuses, site);
+  if (!is_usable(count, requests)) return native(count, requests, completed, indices, statuses);
+  return some(native, count, requests, completed, indices, statuses, trace::now_ns(), site);
 }
 
 int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, const void* site) {

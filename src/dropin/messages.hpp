@@ -40,6 +40,19 @@ struct To {
   MPI_Comm comm;
 };
 
+/// A call that may wait, in the file's status from its entry to its exit.
+class Inside {
+ public:
+  /// A message or a probe, of one operation or, by MPI_Sendrecv, of a receive.
+  Inside(trace::Doing doing, What what, int peer, int tag, std::int64_t since, const void* site);
+  /// A call that completes others.
+  Inside(std::int64_t since, const void* site)
+      : Inside(trace::Doing::completion, What::send, 0, 0, since, site) {}
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside();
+};
+
 // After calls that MPI has carried out. `site`: where the program called from.
 void sent(What what, const Posting& posting, const Data& data, const To& to, const void* site);
 void received(const Posting& posting, const To& from, const MPI_Status& status, const void* site);
@@ -78,6 +91,7 @@ template <What what, class Native, class Number>
 int send_by(Native native, const void* buf, Number count, MPI_Datatype type, int dest, int tag,
             MPI_Comm comm, const void* site) {
   const Posting posting = post();
+  const Inside inside(trace::Doing::message, what, dest, tag, posting.time, site);
   const int code = native(buf, count, type, dest, tag, comm);
   if (code == MPI_SUCCESS) sent(what, posting, {count, type}, {dest, tag, comm}, site);
   return code;
@@ -104,6 +118,7 @@ int recv(Native native, void* buf, Number count, MPI_Datatype type, int source, 
          MPI_Comm comm, MPI_Status* status, const void* site) {
   const OneStatus told(status);
   const Posting posting = post();
+  const Inside inside(trace::Doing::message, What::receive, source, tag, posting.time, site);
   const int code = native(buf, count, type, source, tag, comm, told);
   if (code == MPI_SUCCESS) received(posting, {source, tag, comm}, *told, site);
   return code;
@@ -116,6 +131,7 @@ int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype 
   const OneStatus told(status);
   const Posting out = post();
   const Posting in = post_with(out);
+  const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, told);
   if (code != MPI_SUCCESS) return code;
@@ -131,6 +147,7 @@ int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, 
   const OneStatus told(status);
   const Posting out = post();
   const Posting in = post_with(out);
+  const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, told);
   if (code != MPI_SUCCESS) return code;
   sent(What::send, out, {count, type}, {dest, sendtag, comm}, site);

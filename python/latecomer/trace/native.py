@@ -16,6 +16,7 @@ import numpy as np
 from . import align, native_file
 from .contradictions import without_strangers
 from .files import find
+from .last_seen import last_seen
 from .left_out import LeftOut
 from .model import (
     UNKNOWN,
@@ -123,6 +124,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         remarks.append(
             f"{ended} rank{'s' if ended > 1 else ''} did not reach the end of MPI_Finalize"
         )
+        remarks += last_seen(files)
     dropped = max(int(file.header["dropped"]) for file in files.values())
     if dropped:
         limit = int(first.header["limit"])

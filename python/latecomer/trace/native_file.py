@@ -33,7 +33,10 @@ HEADER = np.dtype([
     ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
     ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
     ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("messages", "<u8"),
-    ("messages_lost", "<u8"), ("first_lost", "<u8"), ("reserved", "V40"),
+    ("messages_lost", "<u8"), ("first_lost", "<u8"),
+    ("turn", "<u4"), ("doing", "u1"), ("doing_what", "u1"), ("_", "V2"),
+    ("since", "<i8"), ("doing_sequence", "<i8"), ("doing_communicator", "<u4"),
+    ("doing_name", "<u4"), ("doing_peer", "<i4"), ("doing_site", "<u4"),
 ])  # fmt: skip
 TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
                  ("piece", "V56")])  # fmt: skip

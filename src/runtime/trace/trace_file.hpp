@@ -1,6 +1,7 @@
 // The trace file of one rank: mapped into memory, so that what was written survives the process.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -36,6 +37,17 @@ class File {
     return sizeof(Header) + header().used * sizeof(Message) < limit_ / 4 * 3 && has_room(1);
   }
   void drop() { ++header().dropped; }
+  void set(const Status& status) {
+    Status& own = header().status;
+    const std::atomic_ref turn(own.turn);
+    const std::uint32_t before = turn.load(std::memory_order_relaxed);
+    turn.store(before + 1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    constexpr std::size_t kBehind = sizeof own.turn;
+    std::memcpy(reinterpret_cast<char*>(&own) + kBehind,
+                reinterpret_cast<const char*>(&status) + kBehind, sizeof own - kBehind);
+    turn.store(before + 2, std::memory_order_release);
+  }
   void look_at_messages() { header().messages = 1; }
   void lose_message() { ++header().messages_lost; }
   /// Of a communicator that the file describes.

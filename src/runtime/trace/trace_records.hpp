@@ -13,6 +13,23 @@ inline constexpr std::array<char, 8> kMagic = {'L', 'A', 'T', 'E', 'T', 'R', 'C'
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
+enum class Doing : std::uint8_t { nothing, collective, message, probe, completion };
+
+/// The call that the process is in, for readers of a file that is being written; of several threads
+/// the last one that entered or left a call. It is whole where `turn` is even.
+struct Status {
+  std::uint32_t turn = 0;  // one more when it begins to change, and when it has changed
+  Doing doing = Doing::nothing;
+  std::uint8_t what = 0;  // of a message: What
+  std::uint16_t reserved = 0;
+  std::int64_t since = 0;     // entry of the call; else exit of the last one
+  std::int64_t sequence = 0;  // of a collective: as Call::sequence; of a message: its tag, -1: any
+  std::uint32_t communicator = 0;  // of a collective
+  std::uint32_t name = 0;          // of a collective, a text
+  std::int32_t peer = 0;           // of a message: the other rank in its communicator; -1: any
+  std::uint32_t site = 0;
+};
+
 /// Times are those of CLOCK_MONOTONIC, in nanoseconds.
 struct Header {
   std::array<char, 8> magic = kMagic;
@@ -37,7 +54,7 @@ struct Header {
   /// Of those on communicators that the file describes: 1 more than the least `order`; 0: none is
   /// lost. From there on a message of one rank may be matched with another one of the other rank.
   std::uint64_t first_lost = 0;
-  std::array<char, 40> reserved{};
+  Status status;
 };
 static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
 

@@ -118,6 +118,25 @@ class Tracer {
     std::string_view op;
     const void* site;
   };
+  /// A call is entered; its name and place get their numbers.
+  void enter(Status status, std::string_view name, const void* where) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    try {
+      status.name = text(name);
+      status.site = site(where);
+    } catch (const std::bad_alloc&) {
+      return;  // the call goes on
+    }
+    file_->set(status);
+  }
+  void leave(std::int64_t now) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    Status status;
+    status.since = now;
+    file_->set(status);
+  }
   /// `completion`: null: there is none.
   void add(Call& record, const Words& words, const Completion* completion = nullptr) {
     const std::lock_guard lock(guard_);
@@ -346,6 +365,8 @@ TracedComm comm_of_messages(MPI_Comm comm) {
 }
 
 void add(Message& record, const void* site) { tracer()->add(record, site); }
+void enter(const Status& status, const void* site) { tracer()->enter(status, "", site); }
+void leave() { tracer()->leave(now_ns()); }
 std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
 
 void add_begun(const BegunCall& call) {
@@ -377,8 +398,7 @@ TracedCall::TracedCall(CommState& state, const latecomer::Call& call)
   introduce(state);
   describe(record_, call, state);
   record_.sequence = (*state.trace.calls)++;
-  record_.communicator = state.trace.id;
-  record_.arrival = now_ns();
+  enter();
 }
 
 TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64_t bytes,
@@ -387,8 +407,19 @@ TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64
   introduce(state);
   record_.bytes = bytes;
   record_.sequence = (*state.trace.calls)++;
-  record_.communicator = state.trace.id;
+  enter();
+}
+
+void TracedCall::enter() {
+  record_.communicator = state_.trace.id;
   record_.arrival = now_ns();
+  if (!is_on()) return;
+  Status status;
+  status.doing = Doing::collective;
+  status.since = record_.arrival;
+  status.sequence = static_cast<std::int64_t>(record_.sequence);
+  status.communicator = record_.communicator;
+  tracer()->enter(status, collective_, site_);
 }
 
 void TracedCall::end(Served served, std::string_view algorithm, std::string_view parameters) {
@@ -402,6 +433,7 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
   record_.served = served;
   const std::string used = with_parameters(algorithm, parameters);
   tracer()->add(record_, {collective_, used, name_of(op_), site_});
+  tracer()->leave(record_.exit);
   note_clock(state_);
 }
 

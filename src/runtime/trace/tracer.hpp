@@ -38,6 +38,10 @@ struct TracedComm {
 };
 /// Throws where MPI refuses.
 [[nodiscard]] TracedComm comm_of_messages(MPI_Comm comm);
+/// The process has entered a call that is no collective; `site`: where the program called from.
+void enter(const Status& status, const void* site);
+/// It has left the call.
+void leave();
 /// Adds a message. `site`: where the program called from.
 void add(Message& record, const void* site);
 /// The number of collectives so far on a communicator for which comm_of_messages() has an id.
@@ -72,6 +76,8 @@ class TracedCall {
   void end_as_recorded();
 
  private:
+  void enter();
+
   CommState& state_;
   Call record_;
   std::string_view collective_;

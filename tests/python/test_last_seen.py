@@ -1,0 +1,132 @@
+"""Where ranks of a job are that does not end, by the status in their files."""
+
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from dropin_helpers import DEADLINE_S, launcher_of
+from latecomer.launch import preload, program
+from latecomer.trace import native_file as native
+from latecomer.trace import read
+from latecomer.trace.model import TraceError
+from mpi_helpers import installed
+from scenes_helpers import both_families
+from trace_helpers import ZERO, Files, arrivals_and_exits
+
+HANGS = r"""
+#include <mpi.h>
+#include <unistd.h>
+static int rank, ranks, x, y;
+static void together(void) { MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+int main(int argc, char** argv) {
+  MPI_Request request;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int i = 0; i < 3; ++i) together();
+  if (rank == 1) MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 2) {
+    MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  if (rank == 3) MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 4) for (;;) sleep(1);
+  together();
+  return MPI_Finalize();
+}
+"""
+EXPECTED = (
+    "rank 0 was last seen in allreduce, call 3 of MPI_COMM_WORLD, at ",
+    "rank 1 was last seen in a receive from rank 0, tag 7, at ",
+    "rank 2 was last seen in a call that completes messages or collectives, at ",
+    "rank 3 was last seen in a probe from any rank, any tag, at ",
+    "rank 4 was last seen outside of calls that may wait, since ",
+)
+
+
+def remarks_of(folder):
+    try:
+        return read(folder).remarks
+    except TraceError:  # not there yet
+        return []
+
+
+@both_families
+def test_where_the_ranks_of_a_job_are_that_hangs(name, tmp_path):
+    if program.find_built(preload.WITH_MESSAGES) is None:
+        pytest.skip("the drop-in library is not built")
+    source = tmp_path / "hangs.c"
+    source.write_text(HANGS)
+    path, folder = tmp_path / "hangs", tmp_path / "trace"
+    subprocess.run([installed(name).mpicc, "-g", source, "-o", path], check=True)
+    launch = launcher_of(name, 5, [str(path)])
+    library = preload.library(messages=True)
+    variables = {"LATECOMER_TRACE": str(folder), "LD_PRELOAD": str(library)}
+    command = preload.with_variables(launch.command, variables)
+    job = subprocess.Popen(command, env=launch.env, start_new_session=True)
+    try:
+        until, found = time.monotonic() + DEADLINE_S, []
+        while time.monotonic() < until and job.poll() is None:
+            found = remarks_of(folder)
+            if all(any(each.startswith(said) for each in found) for said in EXPECTED):
+                break
+            time.sleep(0.2)
+        else:
+            pytest.fail(f"the ranks were not seen there, but: {found}")
+        assert found[0] == "5 ranks did not reach the end of MPI_Finalize"
+    finally:
+        os.killpg(job.pid, signal.SIGTERM)
+        job.wait()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Files(3).write(tmp_path / "trace", *arrivals_and_exits(12, 3))
+
+
+def patch(folder, rank, **values):
+    path = folder / f"rank-{rank}.trace"
+    raw = bytearray(path.read_bytes())
+    header = np.frombuffer(raw, native.HEADER, 1)
+    for name, value in ({"end": 0, "turn": 2, "since": ZERO + 10**9} | values).items():
+        header[name] = value
+    path.write_bytes(raw)
+
+
+def seen(folder):
+    return [each for each in read(folder).remarks if "last seen" in each]
+
+
+def test_ranks_in_the_same_call_are_told_together(folder):
+    for rank, since in enumerate((1, 2, 3)):
+        patch(folder, rank, doing=1, doing_sequence=12, doing_name=2, since=ZERO + since * 10**9)
+    assert seen(folder) == ["ranks 0, 1 and 2 were last seen in allreduce, call 12 of "
+                            "MPI_COMM_WORLD, since 1.000 s to 3.000 s after the begin"]  # fmt: skip
+
+
+def test_ranks_that_have_ended_or_are_being_written_are_not_told(folder):
+    patch(folder, 0, end=ZERO + 10**12)
+    patch(folder, 1, turn=3)
+    patch(folder, 2, turn=0)  # written by a version without
+    assert seen(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"doing": 1, "doing_name": 99, "doing_communicator": 99}, "in a collective, call 0,"),
+        ({"doing": 2, "doing_what": 0, "doing_peer": 2, "doing_sequence": 5},
+         "in a send to rank 2, tag 5,"),
+        ({"doing": 2, "doing_what": 99, "doing_peer": -9, "doing_sequence": -1},
+         "in a message from any rank, any tag,"),
+        ({"doing": 4, "doing_site": 3}, "in a call that completes messages or collectives, at app"),
+        ({"doing": 77}, "outside of calls that may wait,"),
+        ({"since": -(1 << 63)}, "outside of calls that may wait,"),
+    ],
+)  # fmt: skip
+def test_a_status_is_not_trusted(folder, values, said):
+    patch(folder, 1, **values)
+    (told,) = seen(folder)
+    assert told.startswith(f"rank 1 was last seen {said}")
