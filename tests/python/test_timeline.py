@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from latecomer.analysis.answer import answer_of, facts
+from latecomer.analysis.answer import answer_of, facts, finding
 from latecomer.analysis.cut import analysed
 from latecomer.analysis.origin import origin
 from latecomer.analysis.page import page
@@ -17,7 +17,7 @@ from page_helpers import asked, data_of, dumped, needs_browser
 from trace_helpers import group_of, trace_of
 
 
-def job(seed, *, steps=6, ranks=5, late=2, collective="allreduce"):
+def job(seed, *, steps=6, ranks=5, late=2, uneven=0.002, collective="allreduce"):
     """Each step a rank computes, sends to the next rank, receives from the one before, computes, and
     all meet. Rank `late` computes longer.
     """
@@ -31,8 +31,9 @@ def job(seed, *, steps=6, ranks=5, late=2, collective="allreduce"):
     )
     begin = clock.copy()
     for step in range(steps):
-        work = 0.01 + 0.002 * rng.random(ranks)
-        work[late] += 0.02
+        work = 0.01 + uneven * rng.random(ranks)
+        if late is not None:
+            work[late] += 0.02
         posted = clock + work
         for rank in range(ranks):
             before = (rank - 1) % ranks
@@ -150,6 +151,14 @@ def test_what_does_not_fit_is_left_out_and_counted(monkeypatch):
         assert all(0 <= row < 4 for row, *_ in step["bars"])
     everything = shown(replace(trace, messages=None))
     assert all(step["arrows"] == [] for step in everything)
+
+
+def test_where_nobody_is_late_uneven_work_has_a_place():
+    """Of a job with messages the place is that after which ranks compute."""
+    known = facts(analysed(job(1, steps=300, late=None, uneven=0.04), skip=0))
+    assert finding(known) == "place"
+    assert known.place == "computation after the allreduce at app+0x10"
+    assert known.place_share > 0.5
 
 
 # ---- in a browser

@@ -53,6 +53,8 @@ def _cost(facts: Facts, said: Answer) -> tuple[str, str]:
             return f"{moving} of the time is moving data", f"{waiting} is waiting for late ranks"
         return f"{waiting} of the time is waiting", f"{moving} is moving data"
     of = f"{percent(facts.cost / max(facts.waiting, 1e-300))} of all waiting"
+    if finding(facts) == "moving":
+        of += f"; more time goes into moving data: {moving}, waiting {waiting}"
     if facts.saved is not None and facts.elapsed > 0:
         of += (f"; the run would take {seconds(facts.elapsed - facts.saved)} instead of "
                f"{seconds(facts.elapsed)} without it")  # fmt: skip
@@ -69,14 +71,14 @@ def bars(found: Lateness, late: list[int]) -> dict[str, Any]:
     bounds = np.unique(np.linspace(0, len(cost), min(len(cost), _BARS) + 1).astype(int))
     top, deep = max(float(cost.max()), 1e-300), max(float(waiting.max()), 1e-300)
     named = set(late)
-    drawn, labels = [], len(late) <= _LABELS
+    drawn, labels = [], named if 0 < len(named) <= _LABELS else {int(cost.argmax())}
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         own = sorted(named.intersection(range(begin, end)), key=lambda rank: -cost[rank])
         rank = own[0] if own else begin + int(cost[begin:end].argmax())
         drawn.append({
             "rank": rank,
             "late": bool(own),
-            "named": f"rank {rank}" if own and labels else "",
+            "named": f"rank {rank}" if rank in labels else "",
             "at": (begin + end) / 2 / len(cost),
             "cost": 100 * float(cost[begin:end].max()) / top,
             "wait": 100 * float(waiting[begin:end].max()) / deep,
