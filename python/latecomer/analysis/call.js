@@ -1,7 +1,7 @@
 // ---- one call: that which is selected, else the most expensive one
 let opened = data.costliest;
 function timesOf(call) {
-  const all = new Int32Array(bytesOf(call.times).buffer), half = all.length / 2;
+  const all = new Uint16Array(bytesOf(call.times).buffer), half = all.length / 2;
   return [all.subarray(0, half), all.subarray(half)];
 }
 function drawCall() {

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead
-_BYTES = 700_000  # of all calls that the page holds
+_PARTS = 65535  # of the time of a call that the page holds
+_BYTES = 400_000  # of all calls that the page holds
 _SCRIPTS = (
     "drawing.js",
     "selection.js",
@@ -246,7 +247,7 @@ def _chosen(group: GroupLateness, groups: int, more: Sequence[int]) -> list[int]
     column = np.searchsorted(group.series.first, whole, side="right")
     order = np.lexsort((-group.cost[whole], column))
     worst = whole[order[np.unique(column[order], return_index=True)[1]]]
-    room = max(_CALLS, _BYTES // (11 * group.group.size)) // groups
+    room = max(_CALLS, _BYTES // (6 * group.group.size)) // groups
     if len(worst) > room:
         worst = worst[np.linspace(0, len(worst) - 1, room).astype(int)]
     complete = [call for call in more if group.whole[call]][:room]
@@ -258,8 +259,8 @@ def _call(found: Lateness, number: int, call: int, place: _Places) -> dict[str, 
     group = lateness.group
     arrival, leave = np.asarray(group.arrival[call]), np.asarray(group.exit[call])
     first = float(arrival.min())
-    unit = max(float(leave.max()) - first, 1e-9) / 1e6
-    times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<i4")
+    unit = max(float(leave.max()) - first, 1e-9) / _PARTS
+    times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<u2")
     number_of = int(group.sequence[call])
     kind = words[int(group.collective[call])]
     if group.bytes[call] > 0:

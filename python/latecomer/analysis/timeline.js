@@ -14,6 +14,11 @@ const barOf = ([row, begin, until, end, cause, what, meeting, place]) => ({ row,
 const arrowOf = ([from, to, begin, end, waited, bytes]) => ({ from, to, begin, end, waited, bytes });
 const callOf = (meeting) => meeting < 0 ? -1 : data.calls.findIndex((call) => call.group === step.meetings[meeting].group && call.call === step.meetings[meeting].call);
 
+// Whether a step has the selected call.
+function holds(each) {
+  const own = data.calls[picked.call];
+  return each.meetings.some((meeting) => own && meeting.group === own.group && meeting.call === own.call);
+}
 function hatched(ink) {
   const small = element("canvas", { width: 6, height: 6 }), context = small.getContext("2d");
   context.strokeStyle = ink; context.lineWidth = 1.8;
@@ -23,9 +28,7 @@ function hatched(ink) {
   return canvas.getContext("2d").createPattern(small, "repeat");
 }
 function drawStep() {
-  const own = picked.call === null ? null : data.calls[picked.call];
-  const holds = (each) => each.meetings.some((meeting) => own && meeting.group === own.group && meeting.call === own.call);
-  if (own && !holds(step) && data.steps.some(holds)) openStep(data.steps.find(holds));
+  if (picked.call !== null && !holds(step) && data.steps.some(holds)) openStep(data.steps.find(holds));
   const context = sized(canvas, AXIS + step.rows.length * ROW + 4), width = canvas.clientWidth;
   const ink = Object.fromEntries(["ink", "dim", "grid", "paper", "wait", "move", "compute", "late", "pick", "hover"].map((name) => [name, colour(`--${name}`)]));
   drawAxis(context, ink);
@@ -140,7 +143,8 @@ function found(event) {
 function sayStep() {
   const left = step.left ? `; ${count(step.left)} messages are not drawn` : "";
   const rows = step.rows.length < data.host.length ? `${step.rows.length} of ${count(data.host.length)} ranks: those that are late, are waited for or wait most, then evenly` : "all ranks";
-  at("step-status").textContent = `${rows}${left}. Point at a bar or an arrow, or use the keys, for what it is.`;
+  const away = picked.call === null || holds(step) ? "" : "The selected call is in none of these steps. ";
+  at("step-status").textContent = `${away}${rows[0].toUpperCase()}${rows.slice(1)}${left}. Point at a bar or an arrow, or use the keys, for what it is.`;
 }
 function say() {
   if (!focus) return sayStep();

@@ -285,10 +285,11 @@ class _Step:
         by_victim = np.bincount(bars.rank, waited, ranks)
         by_cause = np.bincount(bars.cause[bars.cause >= 0], waited[bars.cause >= 0], ranks)
         some = _ROWS // 4
-        told = [*self.late[:some], *np.argsort(-by_cause, kind="stable")[:some].tolist(),
-                *np.argsort(-by_victim, kind="stable")[:some].tolist()]  # fmt: skip
-        evenly = np.linspace(0, ranks - 1, min(ranks, _ROWS)).astype(int).tolist()
-        return sorted(list(dict.fromkeys([*told, *evenly]))[:_ROWS])
+        most = [np.argsort(-each, kind="stable")[: min(some, np.count_nonzero(each))].tolist()
+                for each in (by_cause, by_victim)]  # fmt: skip
+        told = dict.fromkeys([*self.late[:some], *most[0], *most[1]])
+        evenly = np.linspace(0, ranks - 1, min(ranks, _ROWS - len(told))).astype(int).tolist()
+        return sorted({*told, *(evenly if ranks > _ROWS else range(ranks))})
 
     def _excess(self) -> Iterator[tuple[int, float, float]]:
         """Rank, begin and end of what ranks compute beyond the lower median rank.
