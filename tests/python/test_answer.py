@@ -220,6 +220,24 @@ def test_nobody_in_particular_is_late_where_lateness_is_spread(seed):
         assert "need no forecast" in said.next
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("less", "key"), [(0.0005, "place"), (0.01, "spread")])
+def test_one_of_several_places_is_named_where_nobody_is_late(seed, less, key):
+    """Every second call is at another place, before which work is as uneven, or much less so."""
+    rng = np.random.default_rng(seed)
+    work = 0.02 + rng.exponential(0.01, (400, 8))
+    work[1::2] = 0.02 + rng.exponential(less, (200, 8))
+    trace = loop_of(work)
+    trace.groups[0].site[1::2] = trace.words.place("app+0x20")
+    known = facts(analyse(trace))
+    assert finding(known) == key
+    said = answer_of(known)
+    assert said.who == "Nobody in particular is late."
+    assert ("more evenly" in said.next) is (key == "place")
+    if key == "place":
+        assert "of the waiting is in the allreduce of 1 MiB at app+0x10" in said.where
+
+
 @pytest.mark.parametrize(("error", "named"), [(0.0, True), (1e-3, True), (0.02, False),
                                               (np.inf, False)])  # fmt: skip
 def test_below_the_error_of_the_clocks_nobody_is_named(error, named):
@@ -336,6 +354,7 @@ COMMON = Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1])
     ({}, "rank", "Imbalance dominates"),
     ({"host": True, "hosts": ["a"]}, "host", "Imbalance dominates"),
     ({"late": []}, "spread", "Imbalance dominates"),
+    ({"late": [], "one_place": True}, "place", "Imbalance dominates"),
     ({"waiting": 1.0}, "rank", "Both matter"),
     ({"waiting": 0.5}, "moving", "Moving data dominates"),
     ({"waiting": 0.1, "moving": 0.1}, "little", "Collectives take little"),
@@ -418,6 +437,7 @@ def test_what_was_not_looked_at_has_one_vocabulary():
     assert facts(analyse(trace)).unseen == f"non-blocking collectives, {beside}"
     assert unseen(JOB | {"nonblocking": 3}) == f"3 non-blocking collectives, {beside}"
     assert unseen(JOB) == beside
+    assert unseen(JOB | {"nonblocking": 3}, messages=True) == "windows and files"
 
 
 def test_the_how_to_has_the_same_remedies():

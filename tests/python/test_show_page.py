@@ -1,45 +1,15 @@
 """`latecomer show --html`: a page that plays a call, whole by itself."""
 
-import json
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 
 import pytest
 from latecomer import cli
 from latecomer.core import programs, simulation
 from latecomer.picture.labels import Labels
 from latecomer.picture.page import Call, page
+from page_helpers import Found, check, data_of, dumped, needs_browser
 
 TIMES = ["--ranks", "4", "--times", "0,2,9,0"]
-DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>')
-
-
-class Found(HTMLParser):
-    """The elements of a page: names and attributes, texts, and what was left open."""
-
-    VOID = ("meta", "input", "link", "img", "br")
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.texts, self.open = [], {}, []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.open:
-            self.texts.setdefault(self.open[-1], []).append(data)
 
 
 def written(capsys, tmp_path, *words):
@@ -49,29 +19,17 @@ def written(capsys, tmp_path, *words):
     return file.read_text(encoding="utf-8")
 
 
-def data_of(text):
-    return json.loads(DATA.search(text)[1])
-
-
 def said(text):
     return re.search(r'<p class="said">(.*?)</p>', text)[1]
 
 
 def test_the_page_is_whole_and_loads_nothing(capsys, tmp_path):
     text = written(capsys, tmp_path, "online_owners", *TIMES)
-    found = Found(text)
-    assert found.open == []
-    tags = [tag for tag, _ in found.elements]
-    assert not {"link", "img", "iframe"} & set(tags)
-    assert tags.count("svg") == 2
-    assert not any({"src", "href"} & attrs.keys() for _, attrs in found.elements)
-    policy = next(attrs["content"] for _, attrs in found.elements if "http-equiv" in attrs)
-    assert policy.startswith("default-src 'none'")
+    found = check(text)
+    assert found.tags.count("svg") == 2
     assert "<noscript><p>Without JavaScript" in text
     assert "prefers-color-scheme: dark" in text
     assert len(text) < 200_000
-    identifiers = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
-    assert len(identifiers) == len(set(identifiers))
 
 
 def test_the_sentence_compares_with_the_ring(capsys, tmp_path):
@@ -154,25 +112,10 @@ def test_the_same_call_makes_the_same_page(capsys, tmp_path):
     assert first == second
 
 
-def in_browser(file, fragment):
-    """The page after its script ran."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
-    if browser is None:
-        pytest.skip("no chromium on this machine")
-    user = f"--user-data-dir={file.parent}/user"
-    done = subprocess.run(
-        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", user, "--dump-dom",
-         f"file://{file}{fragment}"],
-        capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
-    if done.returncode != 0 or "<svg" not in done.stdout:
-        pytest.skip("chromium does not start on this machine")
-    return done.stdout
-
-
+@needs_browser
 def test_the_script_runs_under_the_policy_of_the_page(capsys, tmp_path):
-    written(capsys, tmp_path, "online_owners", *TIMES)
-    middle = in_browser(tmp_path / "a.html", "#t=0.6")
+    text = written(capsys, tmp_path, "online_owners", *TIMES)
+    middle = dumped(text, tmp_path, "#t=0.6")
     controls = next(a for _, a in Found(middle).elements if a.get("id") == "controls")
     assert "hidden" not in controls
     status = re.search(r'<output id="status"[^>]*>(.*?)</output>', middle)[1]
@@ -182,5 +125,5 @@ def test_the_script_runs_under_the_policy_of_the_page(capsys, tmp_path):
         status,
     )
     assert re.search(r'id="flight[01]-0" d="M', middle)
-    end = in_browser(tmp_path / "a.html", "")
+    end = dumped(text, tmp_path)
     assert "results held: online_owners 100 %, ring 100 %" in end

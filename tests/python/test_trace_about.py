@@ -200,7 +200,7 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     assert "3 ranks on 3 hosts (node0, node1, node2); 30 calls on 1 communicator in " in page
     assert f"<code>mpirun -n 3 {path}</code>" in page
     assert (
-        "step (app.c:4)<br><small>allreduce of 1 MiB on MPI_COMM_WORLD (3 ranks); native</small>"
+        "step (app.c:4)</button> <small>allreduce of 1 MiB on MPI_COMM_WORLD (3 ranks); native</small>"
         in page
     )
     assert cli.run(["report", str(folder), "--budget", "0", "--json"]) == 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..base import called
 from ..trace.model import ranks_said
-from .blame import late_ranks, place_of, teams, waiters
+from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
 from .origin import Origin
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import (
@@ -84,6 +84,7 @@ class Facts:
     of_two: bool = False  # ... after the other one of two ranks, in place of the median rank
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
+    one_place: bool = False  # nobody is late, and `place` stands out among several
     known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`, ...
     lacking: bool = True  # ... since files of ranks are missing
     unknown: str = ""  # why nothing can be said of who is late, as a sentence
@@ -136,7 +137,7 @@ def finding(facts: Facts) -> str:
         return "moving"
     if facts.late:
         return "host" if facts.host else "rank"
-    return "spread"
+    return "place" if facts.one_place else "spread"
 
 
 # ---- the sentences
@@ -300,7 +301,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     where = place_of(found, late)
     named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
                     place=where.name if where else "",
-                    place_share=where.share if where else None)  # fmt: skip
+                    place_share=where.share if where else None,
+                    one_place=not late and one_place(found))  # fmt: skip
     if late:
         named = replace(
             named, cost=float(ranks.cost[late].sum()), others=waiters(ranks.waiting, late)
@@ -345,6 +347,14 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                         elapsed=found.run_seconds, cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
                         place=_computation(found, place.call, place.site))  # fmt: skip
+    elif not late and (where := begun.place(range(common.ranks))):
+        place, share = where
+        amounts = np.zeros(len(begun.places))
+        for (_, number), part in begun.by_place.items():
+            amounts[number] += part
+        if place.call and stands_out(amounts[1:].tolist(), waiting):
+            named = replace(named, one_place=True, place_share=share * amounts.sum() / waiting,
+                            place=_computation(found, place.call, place.site))  # fmt: skip
     return unless_unclear(named, found.clock_error, waiting / max(begun.waits, 1))
 
 

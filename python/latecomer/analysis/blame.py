@@ -106,6 +106,23 @@ def place_of(found: Lateness, late: Sequence[int]) -> Where | None:
     return best
 
 
+def stands_out(amounts: Sequence[float], whole: float) -> bool:
+    """Tell whether one of several places has half of it all, and twice as much as any other."""
+    if len(amounts) < 2:
+        return False
+    second, most = sorted(amounts)[-2:]
+    return most >= max(_HALF * whole, APART * second) and most > 0
+
+
+def one_place(found: Lateness) -> bool:
+    """Tell whether most is waited in one of several places."""
+    by_place: dict[tuple[str, str], float] = {}
+    for site in found.sites:
+        key = site.site, site.collective
+        by_place[key] = by_place.get(key, 0.0) + site.waiting
+    return stands_out(list(by_place.values()), float(found.ranks.waiting.sum()))
+
+
 def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where:
     cost = waiting = lateness = times = 0.0
     calls = last = 0

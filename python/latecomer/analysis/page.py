@@ -5,26 +5,26 @@ Its size does not grow with the trace: calls and ranks are binned here.
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
-from importlib.resources import files
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base.pages import STYLE
+from ..base import pages
 from ..base.units import size
 from ..trace.model import SERVED, SYNCHRONISING
+from . import parts as split_parts
 from . import sections
 from .answer import Answer, Facts, headline, verdict
+from .first import bars, first
 from .lateness import GroupLateness, Lateness
-from .sections import text
-from .wording import DEFINITIONS, group_name, plain, seconds
+from .timeline import windows
+from .what_if import distrust
+from .wording import DEFINITIONS, SAVED, group_name, plain, seconds
 
 if TYPE_CHECKING:
     from ..trace.about import About
@@ -32,7 +32,35 @@ if TYPE_CHECKING:
 
 _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead
-_BYTES = 700_000  # of all calls that the page holds
+_PARTS = 65535  # of the time of a call that the page holds
+_BYTES = 400_000  # of all calls that the page holds
+_SCRIPTS = (
+    "drawing.js",
+    "selection.js",
+    "arrivals.js",
+    "call.js",
+    "gestures.js",
+    "timeline.js",
+    "page.js",
+)
+
+
+class _Places:
+    """Places in the program by number, as the page's script knows them."""
+
+    def __init__(self, found: Lateness) -> None:
+        self.found, self.names, self.numbers = found, [], {}
+        self.names: list[str]
+
+    def __call__(self, site: str) -> int:
+        """The number of a place; -1: not known."""
+        if not site:
+            return -1
+        name = plain(self.found.named(site))
+        if name not in self.numbers:
+            self.numbers[name] = len(self.names)
+            self.names.append(name)
+        return self.numbers[name]
 
 
 def page(
@@ -48,40 +76,41 @@ def page(
         raise ValueError(
             "no call of two or more ranks is in the trace, so there is nothing to show"
         )
-    script = (files(__package__) / "page.js").read_text(encoding="utf-8")
-    parts = {
-        "HASH": "sha256-" + b64encode(sha256(script.encode()).digest()).decode(),
-        "TITLE": text(title(found, about)),
-        "STYLE": STYLE,
-        "LEAD": text(_lead(found, about)),
-        "COMMAND": _command(about),
-        "SAID": _glued(headline(said)),
-        "VERDICT": text(verdict(facts)),
-        "NEXT": next_box(said),
-        "BAR": sections.shares(found),
-        "REMARKS": "".join(_list(remarks(found))),
-        "SERIES": sections.curves(found.groups[0]),
-        "PREDICTABLE": "".join(_list(sections.predictable(found), "places")),
-        "LATEST": text(sections.latest(found.groups[0], found)),
-        "RANKS": "".join(sections.ranks(found)),
-        "SITES": "".join(sections.sites(found)),
-        "PARTS": "".join(sections.parts(found.parts)),
-        "WHATIF": "".join(sections.what_if(answers, found, about.mpi)) if answers else "",
-        "DEFINITIONS": "".join(_definitions(dict(DEFINITIONS))),
-        "USED": "".join(_definitions(used)),
-        "DATA": _in_script(_data(found, facts.late)),
-        "SCRIPT": script,
-    }
-    template = (files(__package__) / "page.html").read_text(encoding="utf-8")
-    return re.sub("@([A-Z]+)@", lambda match: parts[match[1]], template)
-
-
-def _in_script(value: object) -> str:
-    """JSON that cannot end the script element that holds it."""
-    data = json.dumps(value, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        data = data.replace(character, f"\\u{ord(character):04x}")
-    return data
+    place = _Places(found)
+    ranks, sites = sections.ranks(found), sections.sites(found, place)
+    data = _data(found, facts.late, place)
+    return pages.page(
+        __package__,
+        _SCRIPTS,
+        title=title(found, about),
+        lead=_lead(found, about),
+        command=about.command_line if about.command else "",
+        first=first(facts, said),
+        bars=bars(found, list(facts.late)),
+        said=headline(said),
+        verdict=verdict(facts),
+        shares=sections.shares(found),
+        remarks=remarks(found),
+        curves=sections.curves(found.groups[0]),
+        predictable=sections.predictable(found),
+        latest=sections.latest(found.groups[0], found),
+        ranks=ranks,
+        sites=sites,
+        parts=found.parts,
+        part_lines=split_parts.lines(found.parts),
+        part_head=split_parts.HEAD,
+        part_rows=sections.parts(found.parts),
+        part_words=split_parts.DEFINITIONS,
+        answers=answers,
+        distrust=distrust(answers) if answers and not answers.trusted else "",
+        what_if=sections.what_if(answers, found, about.mpi)
+        if answers and answers.trusted
+        else None,
+        saved=SAVED,
+        meanings=DEFINITIONS,
+        used=pages.told(used),
+        data=data,
+    )
 
 
 def title(found: Lateness, about: About) -> str:
@@ -125,26 +154,6 @@ def _hosts(hosts: Sequence[str]) -> str:
     return f"{len(names)} hosts ({shown})"
 
 
-def _command(about: About) -> str:
-    return (
-        f'<p class="lead command"><code>{text(about.command_line)}</code></p>'
-        if about.command
-        else ""
-    )
-
-
-def _glued(words: str) -> str:
-    """Numbers stay with their units."""
-    return re.sub(r"(?<=\d) (?=(%|s|ms|µs|[KM]?i?B)\b|%)", "&nbsp;", text(words))
-
-
-def next_box(said: Answer) -> str:
-    """What to do, and the command in a box of its own."""
-    words, _, command = said.next.partition("; then: ")
-    code = f"<code>{text(command)}</code>" if command else ""
-    return f'<div class="next"><b>Next</b> <span>{_glued(words.rstrip("."))}.</span>{code}</div>'
-
-
 def remarks(found: Lateness) -> list[str]:
     """What a reader must know before believing the figures."""
     error = found.clock_error
@@ -159,40 +168,36 @@ def remarks(found: Lateness) -> list[str]:
     return told
 
 
-def _list(told: Sequence[str], kind: str = "remarks") -> Iterator[str]:
-    if told:
-        yield f'<ul class="{kind}">'
-        yield from (f"<li>{text(each)}</li>" for each in told)
-        yield "</ul>"
-
-
-def _definitions(entries: Mapping[str, object]) -> Iterator[str]:
-    for name, words in entries.items():
-        yield f"<dt>{text(name)}</dt><dd>{text(words)}</dd>"
-
-
 # ---- data of the pictures
 
 
-def _data(found: Lateness, late: Sequence[int]) -> dict[str, Any]:
+def _data(found: Lateness, late: Sequence[int], place: _Places) -> dict[str, Any]:
     hosts = list(dict.fromkeys(map(plain, found.trace.hosts)))
     places = {host: number for number, host in enumerate(hosts)}
     shown = found.groups[:_GROUPS]
+    steps = windows(found, late, place)
     calls = [
-        (number, call) for number, group in enumerate(shown) for call in _chosen(group, len(shown))
-    ]
+        (number, call)
+        for number, group in enumerate(shown)
+        for call in _chosen(group, len(shown), [
+            each["call"] for step in steps for each in step["meetings"] if each["group"] == number])
+    ]  # fmt: skip
     cost = [float(shown[number].cost[call]) for number, call in calls]
     return {
         "hosts": hosts,
         "host": [places[plain(host)] for host in found.trace.hosts],
         "late": list(late),
-        "groups": [_group(group) for group in shown],
-        "calls": [_call(found, number, call) for number, call in calls],
+        "cost": [float(f"{each:.3g}") for each in found.ranks.cost.tolist()],
+        "wait": [float(f"{each:.3g}") for each in found.ranks.waiting.tolist()],
+        "groups": [_group(found, group, place) for group in shown],
+        "calls": [_call(found, number, call, place) for number, call in calls],
         "costliest": cost.index(max(cost)) if cost else 0,  # of these calls
+        "steps": steps,
+        "places": place.names,
     }
 
 
-def _group(group: GroupLateness) -> dict[str, Any]:
+def _group(found: Lateness, group: GroupLateness, place: _Places) -> dict[str, Any]:
     heat = group.series.heat
     size_of = np.abs(heat)
     scale = float(max(np.percentile(size_of, 99.5), size_of.max() / 20, 1e-9))
@@ -207,6 +212,7 @@ def _group(group: GroupLateness) -> dict[str, Any]:
         "stride": stride,
         "calls": group.series.first.tolist(),
         "numbers": _numbers(group),
+        "places": _columns(found, group, place),
         "rows": group.series.rank_bins.tolist(),
         "heat": {"bins": heat.shape[1], "rows": heat.shape[0], "scale": scale,
                  "values": b64encode(values.tobytes()).decode()},
@@ -219,8 +225,20 @@ def _numbers(group: GroupLateness) -> list[int]:
     return [*sequence[first[:-1]].tolist(), int(sequence[-1]) + 1]
 
 
-def _chosen(group: GroupLateness, groups: int) -> list[int]:
-    """Calls to show: those with the most waiting, and the worst of each column of the map.
+def _columns(found: Lateness, group: GroupLateness, place: _Places) -> list[list[int]]:
+    """The places that call in each column; one entry where they are the same in all."""
+    site, first = group.group.site, group.series.first
+    words, known = found.trace.words, {}
+    for each in np.unique(site).tolist():
+        known[each] = place(words[each])
+    if len(known) == 1:
+        return [list(known.values())]
+    return [sorted({known[each] for each in np.unique(site[begin:end]).tolist()})
+            for begin, end in pairwise(first.tolist())]  # fmt: skip
+
+
+def _chosen(group: GroupLateness, groups: int, more: Sequence[int]) -> list[int]:
+    """Calls to show: those with the most waiting, the worst of each column of the map, and `more`.
 
     Where that would make the page long, the worst of evenly spaced columns.
     """
@@ -229,34 +247,35 @@ def _chosen(group: GroupLateness, groups: int) -> list[int]:
     column = np.searchsorted(group.series.first, whole, side="right")
     order = np.lexsort((-group.cost[whole], column))
     worst = whole[order[np.unique(column[order], return_index=True)[1]]]
-    room = max(_CALLS, _BYTES // (11 * group.group.size)) // groups
+    room = max(_CALLS, _BYTES // (6 * group.group.size)) // groups
     if len(worst) > room:
         worst = worst[np.linspace(0, len(worst) - 1, room).astype(int)]
-    return sorted({*most.tolist(), *worst.tolist()})
+    complete = [call for call in more if group.whole[call]][:room]
+    return sorted({*most.tolist(), *worst.tolist(), *complete})
 
 
-def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
+def _call(found: Lateness, number: int, call: int, place: _Places) -> dict[str, Any]:
     lateness, words = found.groups[number], found.trace.words
     group = lateness.group
     arrival, leave = np.asarray(group.arrival[call]), np.asarray(group.exit[call])
     first = float(arrival.min())
-    unit = max(float(leave.max()) - first, 1e-9) / 1e6
-    times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<i4")
+    unit = max(float(leave.max()) - first, 1e-9) / _PARTS
+    times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<u2")
     number_of = int(group.sequence[call])
     kind = words[int(group.collective[call])]
     if group.bytes[call] > 0:
         kind += f" of {size(int(group.bytes[call]))}"
-    place = found.named(words[int(group.site[call])])
-    what = f"{kind} at {place}" if place else kind
+    at = found.named(words[int(group.site[call])])
+    what = f"{kind} at {at}" if at else kind
     served = int(group.served[call])
     cost = seconds(float(lateness.cost[call]))
     name = group_name(group.name, group.size)
     return {
         "group": number,
         "call": call,
+        "place": place(words[int(group.site[call])]),
         "all": words[int(group.collective[call])] in SYNCHRONISING,
         "unit": unit,
-        "name": plain(f"{number_of:,} on {name}: {what}, {cost} waited"),
         "what": plain(f"Call {number_of:,} on {name}, {what}, {cost} waited"),
         "by": plain(_carried_out(served, words[int(group.algorithm[call])])),
         "times": b64encode(times.tobytes()).decode(),

@@ -45,6 +45,12 @@ REMEDIES = {
         "make fewer and longer steps; see whether algorithms that need no forecast help",
         COMPARE,
     ),
+    "place": Remedy(
+        "much waiting, nobody in particular is late, most of it from one place in the program",
+        "work there that is uneven, now on one rank and now on another",
+        "share out the work there more evenly, or wait for the others later than right after it",
+        COMPARE,
+    ),
     "moving": Remedy(
         "little waiting, much moving",
         "the network, or the algorithm",

@@ -1,61 +1,31 @@
-"""The tables and curves of the report's page, as HTML."""
+"""The tables and curves of the report's page, as values for its template."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from html import escape
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..base.pages import Cell, Row
 from ..base.units import size
 from . import parts as split_parts
 from .blame import important, place_name
 from .lateness import GroupLateness, Lateness
 from .places import Site
-from .what_if import baseline, by_gain, chief, distrust, label
-from .wording import SAVED, group_name, percent, plain, saved, seconds
+from .what_if import baseline, by_gain, chief, label
+from .wording import group_name, percent, saved, seconds
 
 if TYPE_CHECKING:
     from .collectives import CallClass
     from .what_if import Answer, WhatIf
 
 _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
-_WIDTH, _HEIGHT, _LEFT = 900, 200, 70  # of the curves
-_SHORT = 20  # characters of a host's name that is not broken
 _BAR = "as a bar"  # heads a column
 _LATEST = 5  # cells of the map
 _PLACES = 4  # that have a sentence
 _NAMES = {"native": "the MPI library's", "auto": "automatic"}
-
-
-def text(words: object) -> str:
-    """For HTML, without control characters."""
-    return escape(plain(str(words)))
-
-
-def _bar(parts: Iterable[tuple[str, float]]) -> str:
-    """A cell with parts of a bar: colours, and widths as parts of 1."""
-    x, drawn = 0.0, ""
-    for name, part in parts:
-        drawn += f'<rect class="{name}" x="{100 * x:.2f}" width="{100 * part:.2f}" height="8"/>'
-        x += part
-    svg = f'<svg viewBox="0 0 100 8" preserveAspectRatio="none">{drawn}</svg>'
-    return f'<td class="bar">{svg}</td>'
-
-
-def _cells(words: Iterable[str]) -> str:
-    return "".join(f"<td>{text(each)}</td>" for each in words)
-
-
-def _table(head: Sequence[str], rows: Iterable[str], caption: str = "") -> str:
-    cells = "".join(f'<th scope="col">{text(each)}</th>' for each in head)
-    title = f"<caption>{text(caption)}</caption>" if caption else ""
-    return (
-        f'<div class="wide"><table>{title}<thead><tr>{cells}</tr></thead><tbody>{"".join(rows)}'
-        "</tbody></table></div>"
-    )
 
 
 def name_of(group: GroupLateness) -> str:
@@ -66,57 +36,35 @@ def name_of(group: GroupLateness) -> str:
 # ---- all ranks
 
 
-def shares(found: Lateness) -> str:
-    """A bar of the time of all ranks."""
-    parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
+def shares(found: Lateness) -> list[tuple[str, str, float]]:
+    """Parts of the time of all ranks: colours, words and parts of 1."""
     rest = max(0.0, 1 - found.waiting_share - found.moving_share)
     outside = "computing" if found.origin else "outside of collectives"
+    parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
     parts.append(("compute", outside, rest))
-    x, drawn, said = 0.0, "", ""
-    for name, words, share in parts:
-        width = _WIDTH * share
-        drawn += f'<rect class="{name}" x="{x:.2f}" width="{width:.2f}" height="20"/>'
-        said += f'<span><i style="background:var(--{name})"></i>{words}, {percent(share)}</span>'
-        x += width
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} 20" width="100%" height="20" preserveAspectRatio="none" '
-        f'role="img" aria-label="shares of the time">{drawn}</svg><p class="legend">{said}</p>'
-    )
+    return [(name, f"{words}, {percent(share)}", share) for name, words, share in parts]
 
 
-def curves(group: GroupLateness) -> str:
-    """Lateness of the last rank and time to move data, over bins of calls."""
+def curves(group: GroupLateness) -> dict[str, Any]:
+    """Lateness of the last rank and time to move data, over bins of calls.
+
+    Ticks are parts of the height from above, with their words; lines are values as such parts.
+    """
     series = group.series
     highest = max(float(np.percentile(series.worst, 99)), float(series.moving.max()), 1e-9)
-    top, bottom, count = 1.05 * highest, _HEIGHT - 22, len(series.spread)
+    top = 1.05 * highest
 
     def height(value: float) -> float:
-        return bottom - (bottom - 8) * min(value / top, 1.0)
+        return 1 - min(value / top, 1.0)
 
-    def path(values: Sequence[float]) -> str:
-        step = (_WIDTH - _LEFT) / count
-        points = (f"{_LEFT + step * (i + 0.5):.1f},{height(float(value)):.1f}"
-                  for i, value in enumerate(values))  # fmt: skip
-        return "M" + "L".join(points)
-
-    drawn = ""
-    for tick in _ticks(top):
-        y, words = height(tick), seconds(tick) if tick else "0"
-        drawn += f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH}"/>'
-        drawn += f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{text(words)}</text>'
-    start, end = (text(seconds(float(series.time[i]))) for i in (0, -1))
-    drawn += f'<text x="{_LEFT}" y="{_HEIGHT - 4}">{start}</text>'
-    drawn += f'<text x="{_WIDTH}" y="{_HEIGHT - 4}" text-anchor="end">{end} after the start</text>'
     named = (("worst", series.worst), ("moving", series.moving), ("mean", series.spread))
-    drawn += "".join(f'<path class="{name}" d="{path(values)}"/>' for name, values in named)
-    return (
-        f'<figure><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
-        f'aria-label="lateness over time">{drawn}</svg>'
-        f"<figcaption>{text(name_of(group))}</figcaption></figure>"
-        '<p class="legend"><span><i style="background:var(--late)"></i>lateness of the last rank: '
-        "mean of the calls, thin: their maximum</span>"
-        '<span><i style="background:var(--move)"></i>moving data, mean of the ranks</span></p>'
-    )
+    return {
+        "name": name_of(group),
+        "top": top,
+        "ticks": [(height(tick), seconds(tick) if tick else "0") for tick in _ticks(top)],
+        "ends": [seconds(float(series.time[i])) for i in (0, -1)],
+        "lines": [(name, [height(float(value)) for value in values]) for name, values in named],
+    }
 
 
 def _ticks(top: float) -> list[float]:
@@ -169,8 +117,8 @@ def _waiting(found: Lateness) -> float:
     return max(float(found.ranks.waiting.sum()), 1e-300)
 
 
-def ranks(found: Lateness) -> Iterator[str]:
-    """The table of ranks, those first that cost the others most."""
+def ranks(found: Lateness) -> tuple[list[str], list[Row], str]:
+    """Heads, rows and a remark: those ranks first that cost the others most."""
     of = found.ranks
     order = np.argsort(-of.cost, kind="stable")[:_RANKS].tolist()
     top = max(float(of.cost.max()), 1e-300)
@@ -188,49 +136,32 @@ def ranks(found: Lateness) -> Iterator[str]:
             f"{seconds(of.waiting[rank])} ({percent(of.waiting[rank] / run)})",
             seconds(of.held_up[rank]),
         ]
-        host = text(found.trace.hosts[rank])
-        name = f"rank {rank} <small>{host}</small>"
-        short = ' class="name"' if len(host) <= _SHORT else ""
-        bar = _bar([("wait", of.cost[rank] / top)])
-        rows.append(f'<tr><th scope="row"{short}>{name}</th>{_cells(cells)}{bar}</tr>')
-    head = ("rank, host", "costs the others", "last in", "first in", "mean lateness", "median",
-            "correlation", "waited itself", "held up", _BAR)  # fmt: skip
-    yield _table(head, rows)
-    if found.trace.ranks > _RANKS:
-        yield f'<p class="lead">The {_RANKS} ranks that cost the others most, of '
-        yield f"{found.trace.ranks}; --json has all.</p>"
+        bar = [("wait", float(of.cost[rank]) / top)]
+        rows.append(Row([f"rank {rank}"], cells, found.trace.hosts[rank], "name", bar,
+                        {"rank": rank}))  # fmt: skip
+    head = ["rank, host", "costs the others", "last in", "first in", "mean lateness", "median",
+            "correlation", "waited itself", "held up", _BAR]  # fmt: skip
+    ranks = found.trace.ranks
+    left = f"The {_RANKS} ranks that cost the others most, of {ranks}; --json has all."
+    return head, rows, left if ranks > _RANKS else ""
 
 
-def sites(found: Lateness) -> Iterator[str]:
-    """The table of call sites, those first in which the most time was spent."""
-    yield _table(
-        ("called from", "calls", "of the time", "waiting, mean", "moving, mean",
-         "fastest after last", "costs most", "most often last", _BAR),
-        (_site(found, site) for site in found.sites[:_SITES]),
-    )  # fmt: skip
-    if len(found.sites) > _SITES:
-        yield f'<p class="lead">The {_SITES} in which the most time was spent, of '
-        yield f"{len(found.sites)}; --json has all.</p>"
+def sites(found: Lateness, place: Callable[[str], int]) -> tuple[list[str], list[Row], str]:
+    """Heads, rows and a remark: those places first in which the most time was spent."""
+    head = ["called from", "calls", "of the time", "waiting, mean", "moving, mean",
+            "fastest after last", "costs most", "most often last", _BAR]  # fmt: skip
+    rows = [_site(found, site, place) for site in found.sites[:_SITES]]
+    left = f"The {_SITES} in which the most time was spent, of {len(found.sites)}; --json has all."
+    return head, rows, left if len(found.sites) > _SITES else ""
 
 
-def parts(found: Sequence[split_parts.Parts]) -> Iterator[str]:
-    """The parts of the collectives' time; nothing where the trace does not tell them."""
-    if not found:
-        return
-    yield f"<h2>What the time consists of</h2><p>{text(' '.join(split_parts.lines(found)))}</p>"
-    rows = (_parts_row(split_parts.row(each)) for each in found[:_SITES])
-    yield _table(split_parts.HEAD, rows, "Means of a rank in a call")
-    yield "<dl>"
-    for name, words in split_parts.DEFINITIONS:
-        yield f"<dt>{text(name)}</dt><dd>{text(words)}</dd>"
-    yield "</dl>"
+def parts(found: Sequence[split_parts.Parts]) -> list[Row]:
+    """The parts of the collectives' time, below parts.HEAD."""
+    cells = map(split_parts.row, found[:_SITES])
+    return [Row([name], rest) for name, *rest in cells]
 
 
-def _parts_row(cells: Sequence[str]) -> str:
-    return f'<tr><th scope="row">{text(cells[0])}</th>{_cells(cells[1:])}</tr>'
-
-
-def _site(found: Lateness, site: Site) -> str:
+def _site(found: Lateness, site: Site, place: Callable[[str], int]) -> Row:
     group, inside = found.trace.groups[site.group], site.waiting + site.moving
     each = site.calls * group.size
     cells = [
@@ -246,39 +177,30 @@ def _site(found: Lateness, site: Site) -> str:
     served = ", ".join(list(names)[:2]) + (", ..." if len(names) > 2 else "")
     what = site.collective + (f" of {size(site.bytes)}" if site.bytes > 0 else "")
     what += f" on {group_name(group.name, group.size)}" + (f"; {served}" if served else "")
-    place = f"<small>{text(what)}</small>"
-    if site.site:
-        place = f"{text(found.named(site.site))}<br>{place}"
-    parts = [("wait", site.waiting / (inside or 1)), ("move", site.moving / (inside or 1))]
-    return f'<tr><td class="site">{place}</td>{_cells(cells)}{_bar(parts)}</tr>'
+    bar = [("wait", site.waiting / (inside or 1)), ("move", site.moving / (inside or 1))]
+    if not site.site:
+        return Row([what], cells, "", "site", bar)
+    return Row([found.named(site.site)], cells, what, "site", bar, {"place": place(site.site)})
 
 
 # ---- what if
 
 
-def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> Iterator[str]:
-    """The heading, how it was done, and tables: the chief answers, and the rest folded."""
-    yield "<h2>What if</h2>\n"
-    if not answers.trusted:
-        yield f"<p>{text(distrust(answers))}</p>"
-        return
-    yield f"<p>{text(how(answers))} {text(answers.efficiency.said())}.</p>"
+def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> dict[str, Any]:
+    """How it was done, and tables: the chief answers, and the rest."""
     done = [a.replayed for a in answers.answers if a.replayed]
     top = max([answers.measured, *(each.seconds for each in done)])
     waiting, moving = float(found.ranks.waiting.mean()), float(found.ranks.moving.mean())
-    own = _row(f"{baseline(answers, mpi)}, measured", answers.measured, waiting, moving, top)
     first = chief(answers)
-    rows = [f'<tr class="own">{own}<td></td></tr>']
-    rows += [_answer(answer, answers, top, label(answer)) for answer in first]
-    head = ("what", "run", "waiting", "moving", _BAR, "saved")
-    yield _table(head, rows)
-    yield f'<p class="legend">{text(SAVED)}.</p>'
+    own = _row(f"{baseline(answers, mpi)}, measured", answers.measured, waiting, moving, top, "")
     rest = [answer for answer in by_gain(answers) if answer not in first]
-    if rest:
-        yield f"<details><summary>{len(rest)} more, the shortest first</summary>"
-        yield _table(head, (_answer(answer, answers, top) for answer in rest))
-        yield from _classes(answers, found)
-        yield "</details>"
+    return {
+        "how": how(answers),
+        "head": ["what", "run", "waiting", "moving", "saved", _BAR],
+        "chief": [own, *(_answer(answer, answers, top, label(answer)) for answer in first)],
+        "rest": [_answer(answer, answers, top) for answer in rest],
+        "classes": _classes(answers, found) if rest else None,
+    }
 
 
 def how(answers: WhatIf) -> str:
@@ -286,50 +208,45 @@ def how(answers: WhatIf) -> str:
     error = abs(answers.simulator_error)
     costs = "were named" if answers.known else "were fitted to the trace: calibrate for better ones"
     return (
-        "The trace was replayed on the virtual network, with the computation between the calls as "
-        f"it was measured. The costs of the network {costs}. The algorithms of the trace, "
-        f"simulated, come within {percent(error)} of the measured run."
+        "The run was gone through again, with the computation between the calls as it was "
+        "measured; collectives that change are simulated. The costs of the network "
+        f"{costs}. The algorithms of the trace, simulated, come within {percent(error)} of the "
+        f"measured run. {answers.efficiency.said()}."
     )
 
 
-def _row(name: str, run: float, waiting: float, moving: float, top: float) -> str:
-    cells = _cells([seconds(run), seconds(waiting), seconds(moving)])
+def _row(name: str, run: float, waiting: float, moving: float, top: float, gain: str | Cell) -> Row:
     rest = max(0.0, run - waiting - moving)
-    parts = _bar([("compute", rest / top), ("wait", waiting / top), ("move", moving / top)])
-    return f'<th scope="row">{text(name)}</th>{cells}{parts}'
+    bar = [("compute", rest / top), ("wait", waiting / top), ("move", moving / top)]
+    times = [seconds(run), seconds(waiting), seconds(moving)]
+    return Row([name], [*times, gain], kind="" if gain else "own", bar=bar)
 
 
-def _answer(answer: Answer, answers: WhatIf, top: float, name: str = "") -> str:
+def _answer(answer: Answer, answers: WhatIf, top: float, name: str = "") -> Row:
     done, name = answer.replayed, name or answer.scenario.name
     if done is None:
-        remark = f'<td class="remark" colspan="4">not simulated: {text(answer.remark)}</td>'
-        return f'<tr><th scope="row">{text(name)}</th>{remark}<td>-</td></tr>'
-    better = ' class="better"' if done.seconds < 0.98 * answers.measured else ""
-    shown = saved(done.seconds, answers.measured, done.error)
-    row = _row(name, done.seconds, done.waiting, done.moving, top)
-    return f"<tr>{row}<td{better}>{shown}</td></tr>"
+        return Row([name], [Cell(f"not simulated: {answer.remark}", "remark", across=5)])
+    better = "better" if done.seconds < 0.98 * answers.measured else ""
+    gain = Cell(saved(done.seconds, answers.measured, done.error), better)
+    return _row(name, done.seconds, done.waiting, done.moving, top, gain)
 
 
-def _classes(answers: WhatIf, found: Lateness) -> Iterator[str]:
+def _classes(answers: WhatIf, found: Lateness) -> tuple[list[str], list[Row]] | None:
     """The time after the last arrival, by algorithm and class of calls."""
     classes = list(answers.factors)[:_CLASSES]
     plain_ones = [a for a in answers.answers if a.scenario.lateness == a.scenario.speed == 1]
     times = {a.scenario.algorithm: a.replayed.after_last for a in plain_ones if a.replayed}
     if not classes or not times:
-        return
+        return None
     best = {each: min((t[each] for t in times.values() if each in t), default=0.0)
             for each in classes}  # fmt: skip
-    rows = []
-    for algorithm, of in times.items():
-        cells = "".join(
-            f"<td{' class=best' if of[each] == best[each] else ''}>{text(seconds(of[each]))}</td>"
-            if each in of else "<td>-</td>"
-            for each in classes
-        )  # fmt: skip
-        name = text(_NAMES.get(algorithm, algorithm))
-        rows.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
-    head = ["algorithm", *(_class_name(found, each) for each in classes)]
-    yield _table(head, rows, "From the last arrival to the exit: mean over ranks and calls")
+    rows = [
+        Row([_NAMES.get(algorithm, algorithm)], [
+            Cell(seconds(of[each]), "best" if of[each] == best[each] else "") if each in of else "-"
+            for each in classes])
+        for algorithm, of in times.items()
+    ]  # fmt: skip
+    return ["algorithm", *(_class_name(found, each) for each in classes)], rows
 
 
 def _class_name(found: Lateness, each: CallClass) -> str:

@@ -5,18 +5,14 @@ It is one file that loads nothing. Without JavaScript it shows the whole calls.
 
 from __future__ import annotations
 
-import json
-import re
-from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
-from html import escape
-from importlib.resources import files
 from typing import Any
 
-from ..base.pages import STYLE
+from markupsafe import Markup
+
+from ..base import pages
 from ..core.programs import Schedule
 from ..core.simulation import Simulation
 from .labels import Labels
@@ -93,22 +89,17 @@ class _Page:
 
     def text(self) -> str:
         """The template, filled in."""
-        script = (files(__package__) / "page.js").read_text(encoding="utf-8")
-        digest = b64encode(sha256(script.encode()).digest()).decode()
-        parts = {
-            "HASH": f"sha256-{digest}",
-            "TITLE": escape(self._title()),
-            "STYLE": STYLE,
-            "LEAD": escape(self._lead()),
-            "SAID": escape(self._said()),
-            "SPAN": str(_SPAN),
-            "FIGURES": "\n".join(self._figure(number) for number in range(len(self.calls))),
-            "USED": "".join(_definitions(self.used)),
-            "DATA": json.dumps(self._data(), separators=(",", ":")).replace("<", "\\u003c"),
-            "SCRIPT": script,
-        }
-        template = (files(__package__) / "page.html").read_text(encoding="utf-8")
-        return re.sub("@([A-Z]+)@", lambda found: parts[found[1]], template)
+        return pages.page(
+            __package__,
+            ["drawing.js", "page.js"],
+            title=self._title(),
+            lead=self._lead(),
+            said=self._said(),
+            span=_SPAN,
+            figures=[self._figure(number) for number in range(len(self.calls))],
+            used=pages.told(self.used),
+            data=self._data(),
+        )
 
     def _title(self) -> str:
         first = self.calls[0].schedule
@@ -141,10 +132,9 @@ class _Page:
     def _time(self, seconds: float) -> int:
         return round((seconds - self.start) / (self.end - self.start or 1.0) * _SPAN)
 
-    def _figure(self, number: int) -> str:
+    def _figure(self, number: int) -> dict[str, Any]:
         call = self.calls[number]
         bottom = _TOP + self.row * self.ranks
-        caption = f"<b>{escape(call.schedule.algorithm)}</b> {escape(call.schedule.parameters)}"
         body = "".join([
             *self._lanes(call),
             *self._bars(call, self.followed[number]),
@@ -153,12 +143,8 @@ class _Page:
             *self._moving(number, bottom),
             *self._axis(bottom),
         ])  # fmt: skip
-        right = _LEFT + _WIDTH + _GAP + _BARS + 12
-        said = escape(f"{call.name}: messages between ranks over time", quote=True)
-        return (
-            f'<figure><figcaption>{caption}</figcaption><svg viewBox="0 0 {right} {bottom + 20}" '
-            f'role="img" aria-label="{said}">{body}</svg></figure>'
-        )
+        size = _LEFT + _WIDTH + _GAP + _BARS + 12, bottom + 20
+        return {"call": call, "size": size, "body": Markup(body)}
 
     def _lanes(self, call: Call) -> Iterator[str]:
         left = self._x(self.start)
@@ -294,8 +280,3 @@ def _short(call: Call, other: Call) -> str:
     """The algorithm's name, with its parameters where the other one has the same name."""
     same = call.schedule.algorithm == other.schedule.algorithm
     return call.name if same else call.schedule.algorithm
-
-
-def _definitions(used: Mapping[str, object]) -> Iterator[str]:
-    for name, text in used.items():
-        yield f"<dt>{escape(name)}</dt><dd>{escape(str(text))}</dd>"

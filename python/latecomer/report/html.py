@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
-from ..base.pages import POLICY, STYLE
+from markupsafe import Markup
+
+from ..base import pages
 from ..core import networks
 from ..core.native_choices import MODELS
 from ..results.statistics import Row
@@ -70,36 +71,29 @@ _HOW_TO_READ = (
 )
 
 
-def page(rows: Sequence[Row], used: Mapping[str, object]) -> str:
+def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
     """The whole page. `used` says how to repeat the measurement."""
-    return "\n".join(_page(rows, used)) + "\n"
-
-
-def _page(rows: Sequence[Row], used: Mapping[str, Any]) -> Iterator[str]:
-    title = f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks"
-    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{escape(title)}</h1>\n<p class=lead>{escape(_lead(rows))}</p>"
+    alarms = [f"{remark}." for remark in used.get("remarks", ())]
     if (complete := used.get("complete", "yes")) != "yes":
-        yield f"<p class=alarm>Not complete: {escape(str(complete))}. This is what was measured "
-        yield "before that.</p>"
-    for remark in used.get("remarks", ()):
-        yield f"<p class=alarm>{escape(remark)}.</p>"
-    yield from _findings(rows)
-    caption = f"<figcaption>{escape(said)}</figcaption>" if (said := plot.note(rows)) else ""
-    yield f"<figure>{plot.inline_svg(rows)}{caption}</figure>"
-    yield "<h2>All algorithms</h2>"
-    if is_sweep(rows):
-        yield from sweep.table(rows)
-        yield from _definitions("How to read it", sweep.HOW_TO_READ)
-    else:
-        for block in by_delay(rows):
-            yield from _table(block)
-        yield from _definitions("How to read it", _how_to_read(rows))
-    yield from _definitions("What was used", ((name, _told(value)) for name, value in used.items()))
-    yield "</body>\n</html>"
+        alarms.insert(0, f"Not complete: {complete}. This is what was measured before that.")
+    if wrong := sum(row.wrong or 0 for row in rows):
+        alarms.append(f"{wrong} elements were wrong: see the last column.")
+    wide = is_sweep(rows)
+    blocks = by_delay(rows)
+    return pages.page(
+        __package__,
+        wide=wide,
+        title=f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks",
+        lead=_lead(rows),
+        alarms=alarms,
+        findings=list(sweep.findings(rows)) if wide else list(map(_finding, blocks)),
+        note=plot.note(rows),
+        plot=Markup(plot.inline_svg(rows)),
+        tables=sweep.tables(rows) if wide else list(map(_table, blocks)),
+        others=sweep.other_tables(rows) if wide else [],
+        how=list(sweep.HOW_TO_READ if wide else _how_to_read(rows)),
+        used=pages.told((name, _told(value)) for name, value in used.items()),
+    )
 
 
 def _how_to_read(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -124,41 +118,31 @@ def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -
     return " to ".join(map(shown, sorted({min(values), max(values)})))
 
 
-def _findings(rows: Sequence[Row]) -> Iterator[str]:
-    wrong = sum(row.wrong or 0 for row in rows)
-    if wrong:
-        yield f"<p class=alarm>{wrong} elements were wrong: see the last column.</p>"
-    yield "<ul class=findings>"
-    if is_sweep(rows):
-        yield from (f"<li>{finding}</li>" for finding in sweep.findings(rows))
-    else:
-        for block in by_delay(rows):
-            yield f"<li>{escape(delay_title(block[0]))}: {_finding(block)}</li>"
-    yield "</ul>"
+def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
+    """Who is fastest, and by how much; first that nobody clearly is, where that is so.
 
-
-def _finding(block: Sequence[Row]) -> str:
-    """Who is fastest, and by how much; first that nobody clearly is, where that is so."""
+    The name stands apart, between what is before and behind it.
+    """
     row, names = best(block), _names(block)
-    who, took = f"<b>{escape(names[row])}</b>{_choice(row)}", f"{number(row.elapsed_ms)} ms"
+    took, choice = f"{number(row.elapsed_ms)} ms", _choice(row)
     near = [r for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
-    text = f"{who} is fastest with {took}"
+    before, after = f"{delay_title(row)}: ", f"{choice} is fastest with {took}"
     if near:
-        others = escape(", ".join(names[r] for r in near))
-        text = f"no clear difference between {who} with {took}, the least, and {others}"
+        before += "no clear difference between "
+        after = f"{choice} with {took}, the least, and {', '.join(names[r] for r in near)}"
     rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
         f"{number(speedup)} times as fast as {_described(name)}"
         for name, speedup in rivals
         if speedup and name not in (row.algorithm, *(r.algorithm for r in near))
     ]
-    return ", ".join([text, *told])
+    return before, names[row], ", ".join([after, *told])
 
 
 def _choice(row: Row) -> str:
     """As in `, which chose ring`: of an algorithm that chooses another one."""
     chosen = [word.removeprefix(_AS) for word in row.parameters.split() if word.startswith(_AS)]
-    return f", which chose {escape(chosen[0])}," if chosen else ""
+    return f", which chose {chosen[0]}," if chosen else ""
 
 
 def _names(block: Sequence[Row]) -> dict[Row, str]:
@@ -169,38 +153,22 @@ def _described(name: str) -> str:
     return f"the model {name}" if name in MODELS else name
 
 
-def _table(block: Sequence[Row]) -> Iterator[str]:
-    shown = columns(block)
-    names = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in headings(block, shown))
-    yield f"<div class=wide><table><caption>{escape(delay_title(block[0]))}; times in ms, "
-    yield "the least elapsed first</caption>"
-    yield f"<thead><tr><th scope=col>algorithm</th>{names}</tr></thead><tbody>"
-    winner = best(block)
-    for row in sorted(block, key=merit):
-        yield _table_row(row, shown, row is winner)
-    yield "</tbody></table></div>"
+def _table(block: Sequence[Row]) -> tuple[str, list[str], list[pages.Row]]:
+    """Caption, heads and rows."""
+    shown, winner = columns(block), best(block)
+    return (
+        f"{delay_title(block[0])}; times in ms, the least elapsed first",
+        ["algorithm", *headings(block, shown)],
+        [_table_row(row, shown, row is winner) for row in sorted(block, key=merit)],
+    )
 
 
-def _table_row(row: Row, names: Sequence[str], is_best: bool) -> str:
-    *shown, wrong = cells(row, names)
-    name = f"{escape(row.algorithm)} <small>{escape(row.parameters)}</small>"
-    values = "".join(f"<td>{escape(cell)}</td>" for cell in shown)
-    mark = " class=wrong" if row.wrong else ""
-    classes = ["best"] * is_best + ["yardstick"] * (row.algorithm in looks.YARDSTICKS)
-    start = f'<tr class="{" ".join(classes)}">' if classes else "<tr>"
-    return f"{start}<th scope=row>{name}</th>{values}<td{mark}>{escape(wrong)}</td></tr>"
-
-
-def _definitions(title: str, entries) -> Iterator[str]:
-    yield f"<h2>{escape(title)}</h2>\n<dl>"
-    for name, text in entries:
-        yield f"<dt>{escape(str(name).replace('_', ' '))}</dt><dd>{escape(_words(text))}</dd>"
-    yield "</dl>"
+def _table_row(row: Row, names: Sequence[str], is_best: bool) -> pages.Row:
+    *values, wrong = cells(row, names)
+    kind = ["best"] * is_best + ["yardstick"] * (row.algorithm in looks.YARDSTICKS)
+    last = pages.Cell(wrong, "wrong" if row.wrong else "")
+    return pages.Row([row.algorithm], [*values, last], row.parameters, " ".join(kind))
 
 
 def _told(value: object) -> object:
     return networks.told(value) if isinstance(value, str) else value
-
-
-def _words(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

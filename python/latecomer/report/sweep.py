@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 
+from ..base import pages
 from ..results.statistics import Row
 from .highlight import highlighted, others
 from .sweep_table import TITLE, Line, case_headings, table_lines
@@ -31,52 +31,47 @@ HOW_TO_READ = (
 )
 
 
-def findings(rows: Sequence[Row]) -> Iterator[str]:
-    """Sentences that count how often each algorithm is fastest."""
+def findings(rows: Sequence[Row]) -> Iterator[tuple[str, str, str]]:
+    """Sentences that count how often each algorithm is fastest: what is before its name, the name,
+    and the rest.
+    """
     found = table_lines(rows)
     winners = Counter(name for line in found for name in line.fastest).most_common()
     ties = " (equal times count for each)" if any(len(line.fastest) > 1 for line in found) else ""
     for name, often in winners[:_TOLD]:
-        yield f"<b>{escape(name)}</b> is fastest in {often} of {len(found)} cases{ties}"
+        yield "", name, f" is fastest in {often} of {len(found)} cases{ties}"
         ties = ""
-    if less := [f"{escape(name)} in {often}" for name, often in winners[_TOLD:]]:
-        yield f"less often: {', '.join(less)}"
+    if less := [f"{name} in {often}" for name, often in winners[_TOLD:]]:
+        yield f"less often: {', '.join(less)}", "", ""
 
 
-def table(rows: Sequence[Row]) -> Iterator[str]:
-    """All times: those of the highlighted algorithms, and the others' to be unfolded."""
+Shown = tuple[str, list[str], list[pages.Row]]  # caption, heads and rows
+
+
+def tables(rows: Sequence[Row]) -> list[Shown]:
+    """The times of the highlighted algorithms."""
+    return [_table(rows, table_lines(rows), highlighted(rows))]
+
+
+def other_tables(rows: Sequence[Row]) -> list[Shown]:
+    """Those of the others, the best first."""
     found, rest = table_lines(rows), others(rows)
-    yield from _table(rows, found, highlighted(rows))
-    if rest:
-        yield f"<details><summary>The other {len(rest)} algorithms, the best first</summary>"
-        for start in range(0, len(rest), _ACROSS):
-            yield from _table(rows, found, rest[start : start + _ACROSS])
-        yield "</details>"
+    return [_table(rows, found, rest[start : start + _ACROSS])
+            for start in range(0, len(rest), _ACROSS)]  # fmt: skip
 
 
-def _table(rows: Sequence[Row], found: Sequence[Line], names: Sequence[str]) -> Iterator[str]:
-    heads = "".join(f"<th scope=col>{_head(name)}</th>" for name in (*case_headings(rows), *names))
-    yield f'<div class="wide sweep"><table><caption>{escape(TITLE)}</caption>'
-    yield f"<thead><tr>{heads}</tr></thead><tbody>"
-    for line in found:
-        yield _line(line, names)
-    yield "</tbody></table></div>"
+def _table(rows: Sequence[Row], found: Sequence[Line], names: Sequence[str]) -> Shown:
+    return TITLE, [*case_headings(rows), *names], [_line(line, names) for line in found]
 
 
-def _head(name: str) -> str:
-    """May be broken after each part of the name."""
-    return escape(name).replace("_", "_<wbr>")
-
-
-def _line(line: Line, names: Sequence[str]) -> str:
-    case = "".join(f"<th scope=row>{escape(text)}</th>" for text in line.case)
+def _line(line: Line, names: Sequence[str]) -> pages.Row:
     fastest = line.fastest
-    cells = "".join(_cell(line.rows[name], name in fastest) for name in names)
-    return f"<tr>{case}<td>{number(line.limit)}</td>{cells}</tr>"
+    cells = [_cell(line.rows[name], name in fastest) for name in names]
+    return pages.Row(line.case, [number(line.limit), *cells])
 
 
-def _cell(row: Row | None, best: bool) -> str:
+def _cell(row: Row | None, best: bool) -> str | pages.Cell:
     if row is None:
-        return "<td></td>"
-    mark = " class=wrong" if row.wrong else " class=best" if best else ""
-    return f'<td{mark} title="{escape(row.parameters)}">{number(row.after_last_ms)}</td>'
+        return ""
+    mark = "wrong" if row.wrong else "best" if best else ""
+    return pages.Cell(number(row.after_last_ms), mark, row.parameters)

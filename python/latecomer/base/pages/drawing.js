@@ -1,0 +1,24 @@
+// What the scripts of several pages use.
+const data = JSON.parse(document.getElementById("data").textContent);
+const at = (id) => document.getElementById(id);
+const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const within = (value, least, most) => Math.min(most, Math.max(least, value));
+const count = (value) => value.toLocaleString("en");
+function seconds(value) {
+  const size = Math.abs(value);
+  const [scale, unit] = size >= 1 ? [1, "s"] : size >= 1e-3 ? [1e3, "ms"] : [1e6, "\u00b5s"];
+  return `${Number((value * scale).toPrecision(3))} ${unit}`;
+}
+function element(name, properties) { return Object.assign(document.createElement(name), properties); }
+// A canvas of this height in pixels of the page; its context draws in these.
+function sized(canvas, height) {
+  const ratio = window.devicePixelRatio || 1;
+  canvas.style.height = `${height}px`;
+  canvas.width = Math.round(canvas.clientWidth * ratio);
+  canvas.height = Math.round(canvas.clientHeight * ratio);
+  const context = canvas.getContext("2d");
+  context.scale(ratio, ratio);
+  context.font = "11px system-ui, sans-serif";
+  return context;
+}

@@ -1,0 +1,288 @@
+"""The time line of a step: against slow references, and what a browser does with it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from latecomer.analysis.answer import answer_of, facts, finding
+from latecomer.analysis.cut import analysed
+from latecomer.analysis.origin import origin
+from latecomer.analysis.page import page
+from latecomer.analysis.timeline import windows
+from latecomer.trace import Words
+from latecomer.trace.about import About
+from latecomer.trace.model import Messages, Side
+from page_helpers import asked, data_of, dumped, needs_browser
+from trace_helpers import group_of, trace_of
+
+
+def job(seed, *, steps=6, ranks=5, late=2, uneven=0.002, collective="allreduce"):
+    """Each step a rank computes, sends to the next rank, receives from the one before, computes, and
+    all meet. Rank `late` computes longer.
+    """
+    rng = np.random.default_rng(seed)
+    words = Words()
+    clock = rng.random(ranks) * 0.01
+    arrival, leave = np.empty((steps, ranks)), np.empty((steps, ranks))
+    sides = (
+        {name: [] for name in ("rank", "posted", "begin", "end")},
+        {name: [] for name in ("rank", "posted", "begin", "end")},
+    )
+    begin = clock.copy()
+    for step in range(steps):
+        work = 0.01 + uneven * rng.random(ranks)
+        if late is not None:
+            work[late] += 0.02
+        posted = clock + work
+        for rank in range(ranks):
+            before = (rank - 1) % ranks
+            got = max(posted[rank], posted[before]) + 0.0005 + 1e-4 * rng.random()
+            receive = (rank, posted[rank], posted[rank], got)
+            send = (before, posted[before], posted[before], posted[before] + 1e-5)
+            for side, values in zip(sides, (send, receive), strict=True):
+                for name, value in zip(side, values, strict=True):
+                    side[name].append(value)
+            clock[rank] = got
+        arrival[step] = clock + 0.003 * rng.random(ranks)
+        clock = arrival[step].max() + 0.001 + 1e-4 * rng.random(ranks)
+        leave[step] = clock
+    site = words.place("app+0x20")
+    send, receive = (
+        Side(
+            rank=np.array(side["rank"], np.int32),
+            site=np.full(len(side["rank"]), site, np.int32),
+            **{name: np.array(side[name]) for name in ("posted", "begin", "end")},
+        )
+        for side in sides
+    )
+    trace = trace_of([group_of(arrival, leave, words, collective=collective)], words)
+    messages = Messages(send, receive, np.full(len(send.rank), 4096, np.int64))
+    return replace(trace, messages=messages, begin=begin, end=clock)
+
+
+def shown(trace, late=(2,)):
+    names = []
+
+    def place(site):
+        if site not in names:
+            names.append(site)
+        return names.index(site)
+
+    return windows(analysed(trace, skip=0), late, place)
+
+
+def whole(part, unit):
+    return pytest.approx(part, abs=2 * unit)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_steps_together_hold_the_waiting_and_the_excess_of_the_origin(monkeypatch, seed):
+    """The origin's figures are made in another way, for the whole run at once."""
+    monkeypatch.setattr("latecomer.analysis.timeline._MOST", 100)
+    trace = job(seed)
+    steps, begun = shown(trace), origin(trace)
+    assert len(steps) == 6
+    waited, excess = np.zeros(5), np.zeros(5)
+    for step in steps:
+        for row, begin, until, *_ in step["bars"]:
+            if begin >= 0:
+                waited[step["rows"][row]] += (until - begin) * step["unit"]
+        for row, begin, end in step["excess"]:
+            excess[step["rows"][row]] += (end - begin) * step["unit"]
+    np.testing.assert_allclose(waited, begun.waiting, atol=1e-6)
+    np.testing.assert_allclose(excess, begun.excess, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_arrows_are_the_messages_and_say_who_waited(seed):
+    trace = job(seed)
+    send, receive = trace.messages.send, trace.messages.receive
+    for step in shown(trace):
+        unit, start = step["unit"], None
+        for sender, receiver, begin, end, waited, size in step["arrows"]:
+            # The message is found by its ranks and its length: no two are alike.
+            alike = [m for m in range(len(send.rank)) if send.rank[m] == step["rows"][sender]
+                     and receive.rank[m] == step["rows"][receiver]
+                     and receive.end[m] - send.posted[m] == whole((end - begin) * unit, unit)]  # fmt: skip
+            assert alike
+            offsets = {round((send.posted[m] - begin * unit) / unit / 4) for m in alike}
+            start = (
+                offsets if start is None else {o for o in start for p in offsets if abs(o - p) <= 1}
+            )
+            assert size == 4096
+            assert waited in {int(send.posted[m] > receive.begin[m]) for m in alike}
+        assert start, "all arrows of a step have one origin of time"
+        drawn = len(step["arrows"]) + step["left"]
+        assert drawn >= 5
+
+
+def test_the_worst_step_comes_first_and_a_typical_one_is_there():
+    trace = job(1, steps=9)
+    group = trace.groups[0]
+    group.arrival[4:, 0] += 0.5
+    group.arrival[5:, 1:] += 0.5
+    group.exit[4:] += 0.5
+    messages = trace.messages
+    for side in (messages.send, messages.receive):
+        for name in ("posted", "begin", "end"):
+            getattr(side, name)[5 * 5 :] += 0.5
+    steps = shown(replace(trace, end=trace.end + 0.5))
+    assert steps[0]["name"].startswith("step 4: ")
+    assert sum(", a typical one" in step["name"] for step in steps) == 1
+    assert 2 <= len(steps) <= 4
+
+
+def test_a_run_whose_ranks_never_all_meet_is_cut_by_time():
+    (first, *_) = shown(job(3, collective="bcast"))
+    assert first["name"].startswith("a part of the run: ")
+
+
+def test_what_does_not_fit_is_left_out_and_counted(monkeypatch):
+    monkeypatch.setattr("latecomer.analysis.timeline._ARROWS", 3)
+    monkeypatch.setattr("latecomer.analysis.timeline._BARS", 12)
+    monkeypatch.setattr("latecomer.analysis.timeline._ROWS", 4)
+    trace = job(2, ranks=9)
+    for step in shown(trace):
+        assert 2 in step["rows"]
+        assert len(step["rows"]) == 4
+        assert len(step["bars"]) <= 12
+        assert len(step["arrows"]) <= 3
+        assert all(0 <= row < 4 for row, *_ in step["bars"])
+    everything = shown(replace(trace, messages=None))
+    assert all(step["arrows"] == [] for step in everything)
+
+
+def test_where_nobody_is_late_uneven_work_has_a_place():
+    """Of a job with messages the place is that after which ranks compute."""
+    known = facts(analysed(job(1, steps=300, late=None, uneven=0.04), skip=0))
+    assert finding(known) == "place"
+    assert known.place == "computation after the allreduce at app+0x10"
+    assert known.place_share > 0.5
+
+
+# ---- in a browser
+
+
+@pytest.fixture(scope="module")
+def report():
+    found = analysed(job(1), skip=0)
+    known = facts(found)
+    return page(found, known, answer_of(known), About(), None, {})
+
+
+FIRST = """
+const box = (id) => inside.querySelector(id).getBoundingClientRect();
+said.bottom = Math.max(box(".who").bottom, box(".three").bottom, box("#bars").bottom);
+said.over = inside.documentElement.scrollWidth - inside.documentElement.clientWidth;
+said.large = parseFloat(view.getComputedStyle(inside.querySelector(".who")).fontSize);
+"""
+
+
+@needs_browser
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844), (1920, 1080)])
+def test_the_first_screen_has_the_whole_answer(report, tmp_path, width, height):
+    said = asked(report, FIRST, tmp_path, width, height)
+    assert said["bottom"] <= height
+    assert said["over"] == 0
+    assert said["large"] >= 24
+
+
+KEYS = """
+const wide = () => JSON.parse(inside.documentElement.dataset.view);
+said.steps = at("step").options.length;
+said.whole = wide();
+key("steps", "+"); said.zoomed = wide();
+key("steps", "ArrowRight"); said.moved = wide();
+key("steps", "-"); key("steps", "-"); key("steps", "-"); said.out = wide();
+key("steps", "ArrowRight", { shiftKey: true }); said.first = text("step-status");
+key("steps", "ArrowDown"); said.down = text("step-status");
+key("steps", "ArrowRight", { shiftKey: true }); said.next = text("step-status");
+key("steps", "w"); said.cause = text("step-status");
+key("steps", "0");
+mouse("steps", "wheel", 0.5, 0.5, { deltaY: -100 }); said.scrolls = wide();
+mouse("steps", "wheel", 0.5, 0.5, { deltaY: -100, ctrlKey: true }); said.wheel = wide();
+key("steps", "0");
+for (const [kind, one, two] of [["pointerdown", 0.4, 0.6], ["pointermove", 0.2, 0.8], ["pointerup", 0.2, 0.8]]) {
+  mouse("steps", kind, one, 0.5, { pointerId: 1 }); mouse("steps", kind, two, 0.5, { pointerId: 2 });
+}
+said.pinched = wide();
+mouse("steps", "pointerdown", 0.5, 0.5, { pointerId: 3 });
+mouse("steps", "pointermove", 0.4, 0.5, { pointerId: 3 });
+mouse("steps", "pointerup", 0.4, 0.5, { pointerId: 3 });
+said.dragged = wide();
+"""
+
+
+@needs_browser
+def test_the_time_line_zooms_moves_and_tells_its_bars_by_keys_wheel_and_fingers(report, tmp_path):
+    said = asked(report, KEYS, tmp_path)
+    begin, end = said["whole"]
+
+    def width(name):
+        return said[name][1] - said[name][0]
+
+    assert said["steps"] >= 3
+    assert width("zoomed") < end - begin
+    assert said["moved"][0] > said["zoomed"][0]
+    assert width("moved") == pytest.approx(width("zoomed"))
+    assert said["out"] == said["whole"]
+    assert said["first"].startswith("rank 2 on node2, ")
+    assert said["down"].startswith("rank 3 on node3, ")
+    assert said["next"].startswith("rank 3 on node3, ")
+    assert said["next"] != said["down"]
+    assert said["scrolls"] == said["whole"]  # without Ctrl the page scrolls
+    assert width("wheel") < end - begin
+    assert width("pinched") < 0.5 * (end - begin)
+    assert said["dragged"][0] > said["pinched"][0]
+    assert width("dragged") == pytest.approx(width("pinched"))
+
+
+CAUSE = """
+const bars = data.steps[0].bars, waits = bars.find((bar) => bar[1] >= 0 && bar[2] - bar[1] > 200000 && bar[4] >= 0);
+const row = waits[0], rank = data.steps[0].rows[row], heights = data.steps[0].rows.length;
+const along = ((waits[1] + waits[2]) / 2 - data.steps[0].view[0]) / (data.steps[0].view[1] - data.steps[0].view[0]);
+const y = (22 + 20 * row + 4) / at("steps").getBoundingClientRect().height;
+mouse("steps", "pointermove", along, y); said.pointed = text("step-status");
+mouse("steps", "pointerdown", along, y, { pointerId: 1 }); mouse("steps", "pointerup", along, y, { pointerId: 1 });
+said.rank = at("pick-rank").value; said.picked = text("picked-status");
+said.expected = String(rank); said.waitsFor = waits[4];
+at("bar-cause").click(); said.cause = text("step-status");
+said.rows = [...inside.querySelectorAll("tr.mine")].map((row) => row.dataset.rank ?? `place ${row.dataset.place}`);
+said.bars = [...inside.querySelectorAll("#bars g.mine")].map((each) => each.dataset.rank);
+said.curve = at("curve-rank").getAttribute("d").length;
+at("pick-none").click();
+said.none = inside.querySelectorAll(".mine[data-rank], .mine[data-place]").length;
+inside.querySelector("tr[data-rank='3'] button").click();
+said.button = at("pick-rank").value;
+said.pressed = inside.querySelector("tr[data-rank='3'] button").getAttribute("aria-pressed");
+change("pick-call", "2"); said.call = text("call-status"); said.opened = at("step").selectedOptions[0].textContent;
+"""
+
+
+@needs_browser
+def test_what_is_chosen_in_one_part_is_marked_in_all(report, tmp_path):
+    data = json.dumps({"steps": data_of(report)["steps"]}).replace("</", "<\\/")
+    said = asked(report, f"const data = {data};{CAUSE}", tmp_path)
+    assert f" for rank {said['waitsFor']}, then " in said["pointed"]
+    assert said["rank"] == said["expected"]
+    assert said["picked"].startswith(
+        f"rank {said['expected']} on node{said['expected']} costs the others"
+    )
+    assert said["cause"].startswith(f"rank {said['waitsFor']} on ")
+    assert said["expected"] in said["rows"]
+    assert said["bars"] == [said["expected"]]
+    assert said["curve"] > 20
+    assert said["none"] == 0
+    assert (said["button"], said["pressed"]) == ("3", "true")
+    assert said["call"].startswith("Call 2 on ")
+    assert said["opened"].startswith("step 2") or "step 2" not in str(data_of(report)["steps"])
+
+
+@needs_browser
+def test_the_address_keeps_the_selection(report, tmp_path):
+    document = dumped(report, tmp_path, "#rank=3&place=0&call=1&else=x")
+    assert "rank 3 on node3 costs the others" in document
+    assert 'aria-pressed="true"' in document
+    wrong = dumped(report, tmp_path, "#rank=99&place=-1&call=1.5")
+    assert 'aria-pressed="true"' not in wrong
