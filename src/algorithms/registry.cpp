@@ -313,8 +313,10 @@ Choice parse_choice(Collective collective, std::string_view text) {
   for (std::size_t i = 1; i < parts.size(); ++i) {
     const auto at = parts[i].find('=');
     if (at == std::string_view::npos) {
-      throw Error("parameter", std::string(parts[i]),
-                  "name=value, as in " + std::string(parts[0]) + ":segments=16");
+      const auto& known = choice.algorithm->parameters;
+      const std::string name(known.empty() ? "" : known.front().name);
+      throw Error("parameter of " + std::string(parts[0]), std::string(parts[i]),
+                  name.empty() ? "none, it has no parameters" : "name=value, as in " + name + "=4");
     }
     const Parameter& parameter = find_parameter(*choice.algorithm, parts[i].substr(0, at));
     const Count value = parse_value(parameter, parts[i].substr(at + 1));

@@ -49,6 +49,7 @@ MPI_TEST(in_a_synchronising_call_all_come_before_a_rank_leaves) {
   waits.add(std::vector<Seconds>{0, 5}, std::vector<Seconds>{1, 6}, true);
   CHECK(about(waits.waiting[0], 1));
   CHECK(about(waits.cost[1], 1));
+  CHECK(about(waits.lateness[1], 5));  // after the other one: their median is halfway
 }
 
 MPI_TEST(in_a_tie_nobody_is_last) {

@@ -57,8 +57,7 @@ def facts_of_job(
             known |= {
                 "last_share": place["last"] / place["calls"],
                 "calls": round(place["calls"]),
-                # The summary's is after the median arrival, which is halfway between two ranks.
-                "lateness": (2 if ranks == 2 else 1) * place["lateness_s"] / place["calls"],
+                "lateness": place["lateness_s"] / place["calls"],
                 "of_two": ranks == 2,
             }
     return unless_unclear(Facts(**(vars(common) | known)), job["clock_error_s"])

@@ -52,7 +52,7 @@ void Waits::add(std::span<const Seconds> arrivals, std::span<const Seconds> exit
     const Seconds own = std::max(0.0, until - arrivals[i]);
     waiting[i] += own;
     moving[i] += std::max(0.0, exits[i] - arrivals[i] - own);
-    lateness[i] += arrivals[i] - median;
+    lateness[i] += arrivals[i] - (ranks == 2 ? arrivals[1 - i] : median);
     waited += own;
   }
   // Where clocks are off, a rank seems to leave before the last one comes, and waits less.

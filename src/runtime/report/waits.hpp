@@ -29,7 +29,7 @@ struct Waits {
   std::vector<Seconds> waiting;
   std::vector<Seconds> moving;
   std::vector<Seconds> cost;      // that the others waited for it
-  std::vector<Seconds> lateness;  // after the call's median arrival; negative: before
+  std::vector<Seconds> lateness;  // after the median arrival, or the other of two; negative: before
   std::vector<double> last;       // calls in which it alone came last
 };
 

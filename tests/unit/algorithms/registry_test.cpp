@@ -119,7 +119,10 @@ TEST(Choice, ErrorsNameValueAndRemedy) {
   EXPECT_NE(error_of("native:segments=4").find("none, it has no parameters"), std::string::npos);
   EXPECT_NE(error_of("ring:segments=4").find("one of progress"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:parts=4").find("one of segments"), std::string::npos);
-  EXPECT_NE(error_of("segmented_ring:segments").find("name=value"), std::string::npos);
+  EXPECT_NE(error_of("segmented_ring:segments").find("name=value, as in segments=4"),
+            std::string::npos);
+  EXPECT_NE(error_of("ring:").find("name=value, as in progress=4"), std::string::npos);
+  EXPECT_NE(error_of("native:").find("none, it has no parameters"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments=0").find("from 1 up"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments=-1").find("from 1 up"), std::string::npos);
   EXPECT_NE(error_of("segmented_ring:segments=4:segments=8").find("given once"), std::string::npos);
