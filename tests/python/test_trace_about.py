@@ -189,7 +189,7 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     files = Files(3, site=site)
     folder = files.write(tmp_path / "trace", *arrivals_and_exits(30, 3))
     note(folder, ["mpirun", "-n", "3", str(path)], "Open MPI 4.1.4")
-    assert cli.run(["report", str(folder), "--budget", "0.3"]) == 0
+    assert cli.run(["report", str(folder), "--budget", "30"]) == 0
     told = capsys.readouterr().out
     assert "in the allreduce of 1 MiB at step (app.c:4), where it comes last in 100 % of 30" in told
     assert f"latecomer run --compare -- mpirun -n 3 {path}" in told

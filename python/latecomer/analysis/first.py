@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from .lateness import Lateness
 from .wording import percent, seconds
 
 _BARS = 120  # of the picture
+_LONG = 60  # characters: two lines of a phone
 _LABELS = 4  # late ranks that are named below it
 
 
@@ -19,7 +21,7 @@ _LABELS = 4  # late ranks that are named below it
 class First:
     """Large words, and smaller ones that complete them."""
 
-    who: str
+    who: tuple[str, str]
     where: tuple[str, str]
     cost: tuple[str, str]
     next: str
@@ -29,7 +31,17 @@ class First:
 def first(facts: Facts, said: Answer) -> First:
     """The answer, shortened: the page has the whole one below."""
     words, _, command = said.next.partition("; then: ")
-    return First(said.who, _where(facts), _cost(facts, said), words.rstrip(".") + ".", command)
+    return First(
+        _who(said.who), _where(facts), _cost(facts, said), words.rstrip(".") + ".", command
+    )
+
+
+def _who(words: str) -> tuple[str, str]:
+    """Where that is long, the hosts in small words."""
+    found = re.fullmatch(r"(Ranks? .*?) (on hosts? .*) ((?:is|are) late\.)", words)
+    if len(words) <= _LONG or not found:
+        return words, ""
+    return f"{found[1]} {found[3]}", found[2]
 
 
 def _where(facts: Facts) -> tuple[str, str]:
