@@ -197,7 +197,7 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     page = (folder / "report.html").read_text()
     date = time.strftime("%d %b %Y, %H:%M", time.localtime(Files.STARTED))
     assert f"<title>app, 3 ranks, {date}</title>" in page
-    assert "3 ranks on 3 hosts (node0, node1, node2); 30 calls on 1 communicator in " in page
+    assert "3 ranks on 3 hosts (node0, node1, node2); 30 collectives on 1 communicator in " in page
     assert f"<code>mpirun -n 3 {path}</code>" in page
     assert (
         "step (app.c:4)</button> <small>allreduce of 1 MiB on MPI_COMM_WORLD (3 ranks); native</small>"

@@ -1,8 +1,7 @@
 // ---- the start
 pickers();
 steps();
-arrivals();
-calls();
+if (data.groups.length) { arrivals(); calls(); }
 fromAddress();
 mark();
 addEventListener("resize", mark);

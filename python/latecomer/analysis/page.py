@@ -72,7 +72,7 @@ def page(
     used: Mapping[str, object],
 ) -> str:
     """The whole page. `used` says how to repeat it. Raises ValueError without calls."""
-    if not found.groups:
+    if not found.groups and not found.trace.messages:
         raise ValueError(
             "no call of two or more ranks is in the trace, so there is nothing to show"
         )
@@ -91,9 +91,9 @@ def page(
         verdict=verdict(facts),
         shares=sections.shares(found),
         remarks=remarks(found),
-        curves=sections.curves(found.groups[0]),
+        curves=sections.curves(found.groups[0]) if found.groups else None,
         predictable=sections.predictable(found),
-        latest=sections.latest(found.groups[0], found),
+        latest=sections.latest(found.groups[0], found) if found.groups else "",
         ranks=ranks,
         sites=sites,
         parts=found.parts,
@@ -134,10 +134,11 @@ def _date(about: About) -> list[str]:
 
 def _lead(found: Lateness, about: About) -> str:
     trace, groups = found.trace, len(found.groups)
+    messages = f", {len(trace.messages):,} messages" if trace.messages is not None else ""
     words = [
         f"{trace.ranks} ranks on {_hosts(trace.hosts)}",
-        f"{trace.calls:,} calls on {groups} communicator{'s' if groups != 1 else ''} in "
-        f"{seconds(found.run_seconds)}",
+        f"{trace.calls:,} collectives on {groups} communicator{'s' if groups != 1 else ''}"
+        f"{messages} in {seconds(found.run_seconds)}",
         *([about.mpi] if about.mpi else []),
         *_date(about),
         f"from {trace.source}",

@@ -72,7 +72,7 @@ const columnOf = (group, call) => group.calls.findIndex((end, i) => i && call < 
 const valuesOf = (group) => new Int8Array(bytesOf(group.heat.values).buffer);
 
 // The curve of the selected rank in the picture of lateness over time, and a line at the call.
-parts.push(() => {
+if (data.groups.length) parts.push(() => {
   const path = at("curve-rank"), [left, width, top, height, most] = path.dataset.box.split(" ").map(Number);
   const group = data.groups[0], { bins, scale } = group.heat, x = (i) => left + width / bins * (i + 0.5);
   const bin = picked.rank === null ? -1 : binOf(group, picked.rank);
