@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.compiled import core
 from ..trace.model import Group, Trace, earliest, latest
-from ..trace.waits import met, synchronising, waiting
+from ..trace.waits import synchronising
 from .origin import Origin
 from .parts import Parts, split
-from .places import Places, Site, charged
+from .places import Places, Site
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ class Ranks:
     waiting: Floats  # seconds
     moving: Floats  # seconds
     held_up: Floats  # seconds that others waited for it alone: until the second last had come
-    cost: Floats  # seconds that the others waited for it: see `charged`
+    cost: Floats  # seconds that the others waited for it: see src/lateness/calls.hpp
     lateness: Floats  # mean, seconds
     median: Floats  # of the lateness, seconds
     correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
@@ -250,49 +251,46 @@ class _Group:
             return
         if not whole.all():
             arrival, leave = arrival[whole], leave[whole]
-        order = np.argsort(arrival, axis=1, kind="stable")
-        in_order = np.take_along_axis(arrival, order, axis=1)
         size = self.group.size
-        last, second = in_order[:, -1], in_order[:, -2]
-        last_rank = np.where(last > second, arrival.argmax(axis=1), -1)
-        by_all = self.by_all[place]
-        stays = met(arrival, leave, by_all)
-        waits = waiting(arrival, leave, by_all)
-        moving = np.clip(leave - arrival - waits, 0.0, None)
-        late = lateness(arrival, in_order)
-        spread = late.max(axis=1)
+        found = core.examine_calls(
+            np.ascontiguousarray(arrival, float), np.ascontiguousarray(leave, float),
+            self.by_all[place],
+        )  # fmt: skip
+        late, last = found["lateness"], found["last"]
         self.complete += len(place)
         self.calls += len(place)
-        somebody = np.flatnonzero(last_rank >= 0)
-        self.last += np.bincount(last_rank[somebody], minlength=size)
-        self.first += np.bincount(arrival.argmin(axis=1), minlength=self.group.size)
-        self.waiting += waits.sum(axis=0)
-        self.moving += moving.sum(axis=0)
-        alone = ((last - second) * ((stays == size).sum(axis=1) - 1))[somebody]
-        self.held_up += np.bincount(last_rank[somebody], weights=alone, minlength=size)
-        cost = charged(arrival, order, stays, waits.sum(axis=1))
-        self.cost += cost.sum(axis=0)
-        self.places.add(place, cost, late)
-        self._add_moments(late, last_rank)
+        somebody = np.flatnonzero(last >= 0)
+        self.last += np.bincount(last[somebody], minlength=size)
+        self.first += np.bincount(found["first"], minlength=size)
+        self.waiting += found["rank_waiting"]
+        self.moving += found["rank_moving"]
+        alone = found["alone"][somebody]
+        self.held_up += np.bincount(last[somebody], weights=alone, minlength=size)
+        self.cost += found["rank_cost"]
+        self.places.add(place, found["cost"], late)
+        self._add_moments(found)
         self.whole[place] = True
-        self.call_waiting[place], self.call_moving[place] = waits.sum(1), moving.sum(1)
-        self.call_spread[place], self.call_last[place] = spread, last_rank
-        self.call_after[place] = leave.max(axis=1) - last
-        self._add_bins(place, late, spread, moving)
+        self.call_waiting[place], self.call_moving[place] = found["waited"], found["moved"]
+        self.call_spread[place], self.call_last[place] = found["spread"], last
+        self.call_after[place] = found["after"]
+        self._add_bins(place, late, found["spread"], found["moved"] / size)
 
-    def _add_moments(self, late: Floats, last_rank: NDArray[np.int64]) -> None:
-        joined = late if self.before is None else np.vstack([self.before, late])
+    def _add_moments(self, found: Mapping[str, Any]) -> None:
+        late, lasts, calls = found["lateness"], found["last"], len(found["last"])
         self.moments += [
-            np.full(self.group.size, float(len(late))),
-            late.sum(axis=0),
-            np.full(self.group.size, len(joined) - 1.0),
-            (joined[1:] * joined[:-1]).sum(axis=0),
-            (late**2).sum(axis=0),
+            np.full(self.group.size, float(calls)),
+            found["rank_lateness"],
+            np.full(self.group.size, calls - 1.0),
+            found["products"],
+            found["squares"],
         ]
-        lasts = last_rank if self.before is None else np.append(self.before_last, last_rank)
+        if self.before is not None:
+            self.moments[2] += 1.0
+            self.moments[3] += self.before * late[0]
+            lasts = np.append(self.before_last, lasts)
         self.repeats += int(((lasts[1:] == lasts[:-1]) & (lasts[1:] >= 0)).sum())
         self.pairs += len(lasts) - 1
-        self.before, self.before_last = late[-1:], int(last_rank[-1])
+        self.before, self.before_last = late[-1].copy(), int(lasts[-1])
 
     def _add_bins(
         self, place: NDArray[np.int64], late: Floats, spread: Floats, moving: Floats
@@ -303,7 +301,7 @@ class _Group:
         self.bin_calls += np.bincount(which, minlength=len(self.bin_calls))
         self.spread[here] += np.add.reduceat(spread, starts)
         self.worst[here] = np.maximum(self.worst[here], np.maximum.reduceat(spread, starts))
-        self.bin_moving[here] += np.add.reduceat(moving.mean(axis=1), starts)
+        self.bin_moving[here] += np.add.reduceat(moving, starts)
         self.late_sums[here] += np.add.reduceat(late, starts, axis=0)
         into = np.searchsorted(self.sampled, place)
         into[into == len(self.sampled)] = 0
