@@ -1,10 +1,21 @@
 #include "bind_trace.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
+#include <string_view>
+#include <utility>
 
+#include "base/parallel.hpp"
 #include "lateness/calls.hpp"
+#include "trace/matched_calls.hpp"
+#include "trace/read_file.hpp"
 
 namespace latecomer {
 namespace {
@@ -88,9 +99,187 @@ nb::dict examine_calls(const Times& arrival, const Times& exit, const Flags& by_
   return found.all();
 }
 
+// ---- files of traces
+
+template <class Number>
+Column<Number> copied(const std::vector<Number>& numbers) {
+  const auto array = made<Column<Number>>(numbers.size());
+  std::ranges::copy(numbers, array.data());
+  return array;
+}
+
+nb::bytes trimmed(std::string_view raw) {
+  raw = raw.substr(0, raw.find_last_not_of('\0') + 1);
+  return nb::bytes(raw.data(), raw.size());
+}
+
+/// A file, and the trace's numbers of its texts.
+struct PyRankFile {
+  std::shared_ptr<trace::RankFile> file;
+  std::shared_ptr<const trace::Numbered> words;
+  std::int32_t nothing = 0;
+
+  [[nodiscard]] nb::dict header() const {
+    const trace::Header& header = file->header;
+    nb::dict all;
+    all["rank"] = header.rank;
+    all["ranks"] = header.ranks;
+    all["pid"] = header.pid;
+    all["clock"] = header.clock;
+    all["begin"] = header.begin;
+    all["real"] = header.real;
+    all["end"] = header.end;
+    all["dropped"] = header.dropped;
+    all["limit"] = header.limit;
+    all["host"] = trimmed({header.host.data(), header.host.size()});
+    all["messages"] = header.messages;
+    all["messages_lost"] = header.messages_lost;
+    return all;
+  }
+  [[nodiscard]] nb::object refused() const {
+    if (!file->refused) return nb::none();
+    const trace::Refusal& refused = *file->refused;
+    return nb::make_tuple(refused.byte, refused.what, refused.value, refused.right);
+  }
+  [[nodiscard]] nb::list faults() const {
+    nb::list all;
+    for (const trace::Fault& each : file->faults) {
+      all.append(nb::make_tuple(each.what, each.byte, each.value, each.count));
+    }
+    return all;
+  }
+  [[nodiscard]] nb::dict texts() const {
+    nb::dict all;
+    for (const auto& [number, text] : file->texts) {
+      all[nb::int_(number)] = nb::bytes(text.data(), text.size());
+    }
+    return all;
+  }
+  [[nodiscard]] nb::list comms() const {
+    nb::list all;
+    for (const trace::FileComm& each : file->comms) {
+      all.append(nb::make_tuple(each.id, each.key, each.number, each.rank, each.name,
+                                copied(each.members), each.calls.place->size(),
+                                each.overlapping.place->size()));
+    }
+    return all;
+  }
+  [[nodiscard]] nb::list clocks() const {
+    nb::list all;
+    for (const trace::Clock& each : file->clocks) {
+      all.append(nb::make_tuple(each.communicator, each.origin, each.offset, each.error));
+    }
+    return all;
+  }
+  /// The records' bytes, which the file does not hold after that.
+  [[nodiscard]] Matrix<std::uint8_t> messages() const {
+    const auto own = std::exchange(file->messages, {});
+    const auto array = made<Matrix<std::uint8_t>>(own.size(), sizeof(trace::Message));
+    if (!own.empty()) std::memcpy(array.data(), own.data(), own.size() * sizeof(trace::Message));
+    return array;
+  }
+  void number_texts(const std::vector<std::pair<std::uint32_t, std::int32_t>>& numbers,
+                    std::int32_t other) {
+    auto known = std::make_shared<trace::Numbered>(std::size_t{1} << 16);
+    for (const auto& [id, word] : numbers) known->set(id, word);
+    words = known;
+    nothing = other;
+  }
+};
+
+std::vector<PyRankFile> read_trace_files(const std::vector<std::pair<nb::bytes, int>>& named) {
+  std::vector<std::pair<std::string, int>> paths;
+  for (const auto& [path, rank] : named) {
+    paths.emplace_back(std::string(path.c_str(), path.size()), rank);
+  }
+  std::vector<PyRankFile> found(paths.size());
+  const nb::gil_scoped_release released;
+  trace::SharedNumbers shared;
+  in_parallel(paths.size(), 2, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto& [path, rank] = paths[at];
+      found[at].file = std::make_shared<trace::RankFile>(trace::read_rank_file(path, rank, shared));
+    }
+  });
+  return found;
+}
+
+using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::unique_ptr<trace::MatchedCalls> match_calls(
+    const std::vector<std::pair<PyRankFile*, std::size_t>>& parts, bool overlapping,
+    std::int64_t zero) {
+  std::vector<trace::Part> own;
+  for (const auto& [file, comm] : parts) {
+    own.push_back({file->file, comm, file->words, file->nothing});
+  }
+  const nb::gil_scoped_release released;
+  return std::make_unique<trace::MatchedCalls>(std::move(own), overlapping, zero);
+}
+
+nb::dict columns_of(const trace::MatchedCalls& calls, const Numbers& clocks) {
+  trace::CallColumns found;
+  std::vector<trace::Mixed> mixed;
+  {
+    const nb::gil_scoped_release released;
+    found = calls.match(view(clocks), mixed);
+  }
+  nb::dict all;
+  all["sequence"] = copied(calls.sequence());
+  all["collective"] = copied(found.collective);
+  all["operator"] = copied(found.op);
+  all["site"] = copied(found.site);
+  all["algorithm"] = copied(found.algorithm);
+  all["bytes"] = copied(found.bytes);
+  all["element_bytes"] = copied(found.element_bytes);
+  all["root"] = copied(found.root);
+  all["served"] = copied(found.served);
+  all["gap"] = copied(found.gap);
+  all["mixed"] = copied(found.mixed);
+  nb::list odd;
+  for (const trace::Mixed& each : mixed) {
+    odd.append(nb::make_tuple(each.count, each.call, each.collective, each.others));
+  }
+  all["differ"] = odd;
+  return all;
+}
+
+nb::tuple times_of(const trace::MatchedCalls& calls, const Numbers& rows, const Numbers& parts) {
+  const auto arrival = made<Matrix<double>>(rows.size(), parts.size());
+  const auto exit = made<Matrix<double>>(rows.size(), parts.size());
+  {
+    const nb::gil_scoped_release released;
+    calls.read(view(rows), view(parts), view(arrival), view(exit));
+  }
+  return nb::make_tuple(arrival, exit);
+}
+
 }  // namespace
 
 void bind_trace(nb::module_& module) {
+  nb::class_<PyRankFile>(module, "RankFile")
+      .def("header", &PyRankFile::header)
+      .def("refused", &PyRankFile::refused)
+      .def("faults", &PyRankFile::faults)
+      .def("texts", &PyRankFile::texts)
+      .def("comms", &PyRankFile::comms)
+      .def("clocks", &PyRankFile::clocks)
+      .def("messages", &PyRankFile::messages)
+      .def("number_texts", &PyRankFile::number_texts, "numbers"_a, "nothing"_a)
+      .def_prop_ro("last_exit", [](const PyRankFile& self) { return self.file->last_exit; });
+  module.def("read_trace_files", read_trace_files, "paths_and_ranks"_a);
+  nb::class_<trace::MatchedCalls>(module, "MatchedCalls")
+      .def_prop_ro("calls", [](const trace::MatchedCalls& self) { return self.sequence().size(); })
+      .def("columns", columns_of, "clocks"_a)
+      .def("set_clock",
+           [](trace::MatchedCalls& self, std::size_t part, std::vector<double> times,
+              std::vector<double> offsets, double start) {
+             self.set_clock(part, {std::move(times), std::move(offsets)}, start);
+           })
+      .def("forget_arrivals", &trace::MatchedCalls::forget_arrivals, "call"_a)
+      .def("forget_part", &trace::MatchedCalls::forget_part, "part"_a)
+      .def("times", times_of, "calls"_a, "parts"_a);
+  module.def("match_calls", match_calls, "parts"_a, "overlapping"_a, "zero"_a);
   module.def("examine_calls", examine_calls, "arrival"_a, "exit"_a, "by_all"_a);
 }
 

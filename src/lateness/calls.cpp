@@ -152,8 +152,8 @@ class Examiner {
 /// Over all calls, for some ranks: so the sums do not depend on the number of threads.
 void add_up(const WholeCalls& calls, const CallFigures& found, const RankSums& sums,
             std::size_t begin, std::size_t end) {
-  for (const auto& each : {sums.waiting, sums.moving, sums.cost, sums.lateness, sums.squares,
-                           sums.products}) {
+  for (const auto& each :
+       {sums.waiting, sums.moving, sums.cost, sums.lateness, sums.squares, sums.products}) {
     std::ranges::fill(each.subspan(begin, end - begin), 0);
   }
   const std::size_t count = calls.by_all.size();

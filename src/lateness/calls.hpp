@@ -12,9 +12,9 @@ namespace latecomer {
 /// Calls that are known on all their ranks. Arrays of shape (calls, ranks) hold a call's ranks one
 /// after the other; the others have one entry a call. Times are in seconds.
 struct WholeCalls {
-  std::size_t ranks = 0;            // two or more
-  std::span<const Seconds> arrival;  // (calls, ranks)
-  std::span<const Seconds> exit;     // (calls, ranks)
+  std::size_t ranks = 0;                 // two or more
+  std::span<const Seconds> arrival;      // (calls, ranks)
+  std::span<const Seconds> exit;         // (calls, ranks)
   std::span<const std::uint8_t> by_all;  // 1: nobody leaves the call before all have entered it
 };
 
@@ -43,10 +43,10 @@ struct RankSums {
   std::span<double> products;  // of the lateness in one call and in the next
 };
 
-/// Fills figures and sums, with several threads if there are many calls. Between two arrivals a rank
-/// that is there waits for those that come later, but before it leaves; each of these is charged
-/// an equal part of that. So the costs of a call's ranks are what is waited in it. Throws Error if
-/// the lengths differ.
+/// Fills figures and sums, with several threads if there are many calls. Between two arrivals a
+/// rank that is there waits for those that come later, but before it leaves; each of these is
+/// charged an equal part of that. So the costs of a call's ranks are what is waited in it. Throws
+/// Error if the lengths differ.
 void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& sums);
 
 }  // namespace latecomer

@@ -5,12 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import trace_format as native
 from dropin_helpers import launcher_of, run_command
 from latecomer.analysis.answer import answer, facts
 from latecomer.analysis.cut import analysed
 from latecomer.launch import preload, program
-from latecomer.trace import native_file as native
-from latecomer.trace import read
+from latecomer.trace import native_file, read
 from latecomer.trace.left_out import LeftOut
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
@@ -76,7 +76,7 @@ def files_of(folder, ranks=2):
     found = []
     for rank in range(ranks):
         left = LeftOut()
-        found.append(native.read(folder / f"rank-{rank}.trace", left))
+        found += native_file.read([folder / f"rank-{rank}.trace"], left)
         assert left.remarks() == []
     return found
 

@@ -9,7 +9,7 @@ are left out, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-_ELEMENTS = 1 << 21  # of a stretch of calls that is read at once
 
 
 @dataclass
@@ -74,6 +72,8 @@ class GroupLateness:
     series: Series
     cost: Floats  # of each call: waiting of all its ranks, seconds; 0 where not complete
     whole: NDArray[np.bool_]  # of each call: it is complete
+    first: float  # seconds: the first arrival that is known, ...
+    last: float  # ... and the last exit
 
 
 @dataclass
@@ -97,8 +97,8 @@ class Lateness:
     @property
     def run_seconds(self) -> float:
         """From the first rank's begin to the last rank's end."""
-        first = earliest(self.trace.begin, *(each.group.arrival for each in self.groups))
-        last = latest(self.trace.end, *(each.group.exit for each in self.groups))
+        first = earliest(self.trace.begin, np.array([each.first for each in self.groups]))
+        last = latest(self.trace.end, np.array([each.last for each in self.groups]))
         return max(last - first, 0.0)
 
     @cached_property
@@ -146,7 +146,7 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         if group.size < 2 or len(group) == 0:
             continue
         found = _Group(trace, number, group, min(bins, len(group)), min(rank_bins, group.size))
-        for stretch in _stretches(group):
+        for stretch in group.stretches():
             found.add(stretch)
         members = group.members
         for name, column in (sums | times).items():
@@ -176,9 +176,9 @@ def _run_times(trace: Trace) -> Floats:
     first, last = np.full(trace.ranks, np.inf), np.full(trace.ranks, -np.inf)
     for group in trace.groups:
         if len(group):
-            some = [0, -1]  # calls are sorted
-            np.minimum.at(first, group.members, _filled(group.arrival[some], np.inf).min(0))
-            np.maximum.at(last, group.members, _filled(group.exit[some], -np.inf).max(0))
+            arrival, leave = group.times([0, -1])  # calls are sorted
+            np.minimum.at(first, group.members, _filled(arrival, np.inf).min(0))
+            np.maximum.at(last, group.members, _filled(leave, -np.inf).max(0))
     first, last = np.fmin(trace.begin, first), np.fmax(trace.end, last)
     run = last - first
     return np.where(np.isfinite(run) & (run > 0), run, 0.0)
@@ -207,12 +207,6 @@ def lateness(arrival: Floats, in_order: Floats) -> Floats:
     return arrival - (in_order[:, (ranks - 1) // 2] + in_order[:, ranks // 2])[:, None] / 2
 
 
-def _stretches(group: Group) -> Iterator[slice]:
-    step = max(1, _ELEMENTS // group.size)
-    for begin in range(0, len(group), step):
-        yield slice(begin, min(begin + step, len(group)))
-
-
 class _Group:
     """Sums over one group's calls, stretch by stretch."""
 
@@ -229,7 +223,7 @@ class _Group:
         self.repeats = self.pairs = 0
         self.bounds = np.linspace(0, len(group), bins + 1).astype(np.int64)
         self.rank_bounds = np.linspace(0, size, rank_bins + 1).astype(np.int64)
-        self.bin_calls = np.zeros(bins)
+        self.bin_calls, self.time = np.zeros(bins), np.full(bins, np.inf)
         self.spread, self.worst, self.bin_moving = (np.zeros(bins) for _ in range(3))
         self.late_sums = np.zeros((bins, size))
         every = max(1, len(group) // 2000)
@@ -240,11 +234,16 @@ class _Group:
         self.call_spread, self.call_after = np.zeros(calls), np.full(calls, np.nan)
         self.call_last = np.full(calls, -1, np.int32)  # -1: nobody
         self.whole = np.zeros(calls, bool)
+        self.entered, self.left = np.inf, -np.inf
         self.by_all = synchronising(trace.words, group.collective)
 
     def add(self, stretch: slice) -> None:
-        arrival = np.asarray(self.group.arrival[stretch])
-        leave = np.asarray(self.group.exit[stretch])
+        arrival, leave = self.group.times(stretch)
+        bins = slice(*np.searchsorted(self.bounds[:-1], (stretch.start, stretch.stop)))
+        firsts = arrival[self.bounds[:-1][bins] - stretch.start]
+        self.time[bins] = _filled(firsts, np.inf).min(axis=1)
+        self.entered = min(self.entered, earliest(arrival))
+        self.left = max(self.left, latest(leave))
         whole = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
         place = np.arange(stretch.start, stretch.stop)[whole]
         if not len(place):
@@ -312,11 +311,9 @@ class _Group:
         """The figures."""
         calls = np.maximum(self.bin_calls, 1)
         heat = np.maximum.reduceat(self.late_sums / calls[:, None], self.rank_bounds[:-1], axis=1)
-        arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
-        time = _filled(arrivals, np.inf).min(axis=1)
         series = Series(
             first=self.bounds,
-            time=time,
+            time=self.time,
             spread=self.spread / calls,
             worst=self.worst,
             moving=self.bin_moving / calls,
@@ -333,6 +330,8 @@ class _Group:
             series=series,
             cost=self.call_waiting,
             whole=self.whole,
+            first=self.entered,
+            last=self.left,
         )
 
     def sites(self) -> list[Site]:

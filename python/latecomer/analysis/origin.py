@@ -214,7 +214,7 @@ def _of_calls(
     trace: Trace, group: Group, count: int, places: _Places
 ) -> tuple[_Events, NDArray[np.int64], Floats]:
     """The calls of a group: each rank waits for the last one that arrives before it leaves."""
-    arrival, leave = np.asarray(group.arrival), np.asarray(group.exit)
+    arrival, leave = group.times()
     known = np.isfinite(arrival) & np.isfinite(leave)
     sync = synchronising(trace.words, group.collective)
     by_all = sync & known.all(axis=1) & (group.size == trace.ranks)

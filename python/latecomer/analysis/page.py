@@ -27,8 +27,12 @@ from .sections import text
 from .wording import DEFINITIONS, group_name, plain, seconds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..trace.about import About
     from .what_if import WhatIf
+
+    Floats = NDArray[np.float64]
 
 _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead
@@ -187,7 +191,10 @@ def _data(found: Lateness, late: Sequence[int]) -> dict[str, Any]:
         "host": [places[plain(host)] for host in found.trace.hosts],
         "late": list(late),
         "groups": [_group(group) for group in shown],
-        "calls": [_call(found, number, call) for number, call in calls],
+        "calls": [
+            _call(found, number, call, *times)
+            for (number, call), times in zip(calls, _times(shown, calls), strict=True)
+        ],
         "costliest": cost.index(max(cost)) if cost else 0,  # of these calls
     }
 
@@ -235,10 +242,19 @@ def _chosen(group: GroupLateness, groups: int) -> list[int]:
     return sorted({*most.tolist(), *worst.tolist()})
 
 
-def _call(found: Lateness, number: int, call: int) -> dict[str, Any]:
+def _times(shown: Sequence[GroupLateness], calls: Sequence[tuple[int, int]]) -> Iterator[Any]:
+    """Arrivals and exits of these calls, which are in the order of their groups."""
+    for number, group in enumerate(shown):
+        own = [call for of, call in calls if of == number]
+        if own:
+            yield from zip(*group.group.times(own), strict=True)
+
+
+def _call(
+    found: Lateness, number: int, call: int, arrival: Floats, leave: Floats
+) -> dict[str, Any]:
     lateness, words = found.groups[number], found.trace.words
     group = lateness.group
-    arrival, leave = np.asarray(group.arrival[call]), np.asarray(group.exit[call])
     first = float(arrival.min())
     unit = max(float(leave.max()) - first, 1e-9) / 1e6
     times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<i4")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 STRETCH = 48  # calls
+_MOST_KEPT = 1 << 22  # times of stretches that are read once for all questions
 
 # What a call takes: from its arrivals, relative to the first one, to its exits. None: as measured.
 Executes = Callable[["Floats"], "Floats"]
@@ -58,9 +59,12 @@ class Replay:
         for number, group in enumerate(trace.groups):
             if group.size < 2 or not len(group):
                 continue
-            whole = np.flatnonzero(np.isfinite(group.arrival).all(axis=1)
-                                   & np.isfinite(group.exit).all(axis=1))  # fmt: skip
-            last.append(np.asarray(group.arrival[whole]).max(axis=1))
+            came = np.full(len(group), np.nan)  # where all times are known
+            for part in group.stretches():
+                arrival, leave = group.times(part)
+                came[part] = np.where(np.isfinite(leave).all(axis=1), arrival.max(axis=1), np.nan)
+            whole = np.flatnonzero(np.isfinite(came))
+            last.append(came[whole])
             groups.append(np.full(len(whole), number))
             calls.append(whole)
         if not last or not sum(map(len, last)):
@@ -68,6 +72,8 @@ class Replay:
         order = np.argsort(np.concatenate(last), kind="stable")
         self.groups = np.concatenate(groups)[order]
         self.calls = np.concatenate(calls)[order]
+        self._kept: dict[tuple[int, int], list[tuple[Group, Floats, Floats]]] = {}
+        self._states: dict[int, Floats] = {}
         self._before = {number: np.flatnonzero(self.groups == number)
                         for number in np.unique(self.groups)}  # fmt: skip
 
@@ -81,16 +87,29 @@ class Replay:
         for number in np.unique(self.groups):
             group = self.trace.groups[number]
             sizes = _classed(group.bytes)
-            made[number] = [
-                CallClass(int(number), self.trace.words[int(name)], int(size), int(root))
-                for name, size, root in zip(group.collective, sizes, group.root, strict=True)
-            ]
+            columns = np.stack([group.collective, sizes, group.root], axis=1).astype(np.int64)
+            kinds, which = np.unique(columns, axis=0, return_inverse=True)
+            classes = [CallClass(int(number), self.trace.words[name], size, root)
+                       for name, size, root in kinds.tolist()]  # fmt: skip
+            made[number] = [classes[kind] for kind in which.reshape(-1).tolist()]
         return [made[g][c] for g, c in zip(self.groups, self.calls, strict=True)]
 
     def measured(self, event: int) -> tuple[Group, Floats, Floats]:
         """The group, arrivals and exits of an event."""
-        group, call = self.trace.groups[self.groups[event]], self.calls[event]
-        return group, np.asarray(group.arrival[call]), np.asarray(group.exit[call])
+        ((group, arrival, leave),) = self.some([event])
+        return group, arrival, leave
+
+    def some(self, events: Sequence[int]) -> list[tuple[Group, Floats, Floats]]:
+        """The same of several events, which are read at once where they are of one group."""
+        found: list[Any] = [None] * len(events)
+        chosen = np.asarray(events, np.int64)
+        for number in np.unique(self.groups[chosen]):
+            group = self.trace.groups[number]
+            own = np.flatnonzero(self.groups[chosen] == number)
+            times = zip(*group.times(self.calls[chosen[own]]), strict=True)
+            for at, (arrival, leave) in zip(own.tolist(), times, strict=True):
+                found[at] = group, arrival, leave
+        return found
 
     def run(
         self,
@@ -133,23 +152,36 @@ class Replay:
         begins = np.linspace(0, len(self) - length, count).astype(int)
         return [(int(b), int(b) + length) for b in begins]
 
+    def _read(self, begin: int, end: int) -> list[tuple[Group, Floats, Floats]]:
+        """The events of a stretch: many questions are asked of the same ones."""
+        found = self._kept.get((begin, end))
+        if found is None:
+            found = self.some(range(begin, end))
+            if len(found) * self.trace.ranks * len(self._kept) < _MOST_KEPT:
+                self._kept[begin, end] = found
+        return found
+
     def _span(self, begin: int, end: int) -> float:
         """The time from the state before one event to the state after the last, over the ranks."""
         return max(float((self._state(end) - self._state(begin)).mean()), 1e-12)
 
     def _state(self, event: int) -> Floats:
         """When each rank left its last call before an event, as measured."""
+        if event in self._states:
+            return self._states[event]
         left = np.full(self.trace.ranks, -np.inf)
         for number, events in self._before.items():
             place = int(np.searchsorted(events, event)) - 1
             if place >= 0:
                 group = self.trace.groups[number]
-                exits = np.asarray(group.exit[self.calls[events[place]]])
+                _, (exits,) = group.times([self.calls[events[place]]])
                 left[group.members] = np.maximum(left[group.members], exits)
         unknown = ~np.isfinite(left)
         if unknown.any():
             begin = np.where(np.isfinite(self.trace.begin), self.trace.begin, 0.0)
             left[unknown] = begin[unknown]
+        if len(left) * len(self._states) < _MOST_KEPT:
+            self._states[event] = left
         return left
 
     def _stretch(
@@ -164,8 +196,8 @@ class Replay:
         before = self._state(begin)
         clock, was = before.copy(), before.copy()
         waited = moved = 0.0
-        for event in range(begin, end):
-            group, arrival, leave = self.measured(event)
+        for event, (group, arrival, leave) in zip(range(begin, end), self._read(begin, end),
+                                                  strict=True):  # fmt: skip
             members = group.members
             computed = np.maximum(arrival - was[members], 0.0)
             was[members] = leave

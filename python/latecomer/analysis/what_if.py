@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 NATIVE, AUTO, AS_IT_WAS = "native", "auto", "as it was"
 TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
 _SAMPLES = 15  # calls to fit a network by
-_MOST_READ = 2000  # calls that a mean is taken of
+_MOST_READ = 2000  # calls that a mean is taken of, ...
+_MOST_TIMES = 1 << 18  # ... with so many times
 _ROUNDS = 3  # of fitting
 _FEW = 3  # calls that costs can be fitted to
 _PER_OPERATION = 2e-6  # seconds of simulating; about
@@ -242,7 +243,8 @@ class _Simulator:
 
     def _by_server(self, each: CallClass) -> tuple[list[int], list[int]]:
         """Some events that the MPI library executed, and some of latecomer's."""
-        some = self.members[each][:: max(1, len(self.members[each]) // _MOST_READ)]
+        most = min(_MOST_READ, max(_SAMPLES, _MOST_TIMES // self.trace.groups[each.group].size))
+        some = self.members[each][:: max(1, len(self.members[each]) // most)]
         native = [event for event in some if self._served(event) == NATIVE]
         handled = [event for event in some if self._served(event) != NATIVE]
         return (native if len(native) >= _FEW else []), (handled if len(handled) >= _FEW else [])
@@ -264,9 +266,9 @@ class _Simulator:
     ) -> float | None:
         """None: there was no time."""
         places = np.unique(np.linspace(0, len(events) - 1, _SAMPLES, dtype=int))
-        was = [self.replay.measured(events[place])[1] for place in places]
+        was = [arrival for _, arrival, _ in self.replay.some([events[place] for place in places])]
         took = np.mean([leave.mean() - arrival.max()
-                        for _, arrival, leave in map(self.replay.measured, events)])  # fmt: skip
+                        for _, arrival, leave in self.replay.some(events)])  # fmt: skip
         if took <= 0 or time.perf_counter() > until:
             return None
         factor = 1.0
@@ -344,10 +346,7 @@ class _Simulator:
         cost: dict[str, float] = {}
         for each in self.simulated:
             some = self.members[each][:: max(1, len(self.members[each]) // 16)]
-            spent = [
-                leave.mean() - arrival.mean()
-                for _, arrival, leave in map(self.replay.measured, some)
-            ]
+            spent = [leave.mean() - arrival.mean() for _, arrival, leave in self.replay.some(some)]
             cost[_row(each.collective)] = cost.get(_row(each.collective), 0.0) + float(
                 np.mean(spent) * len(self.members[each])
             )
