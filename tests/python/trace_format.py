@@ -6,7 +6,7 @@ from latecomer.trace.native_file import MESSAGE, VERSION, WHAT
 __all__ = ["ANY_SOURCE", "ANY_TAG", "A_CALL", "A_CLOCK", "A_COMMUNICATOR", "A_MEMBERS", "A_MESSAGE", "A_TEXT", "CALL", "CLOCK",
            "COMMUNICATOR", "HEADER", "MAGIC", "MATCHED_PROBE", "MEMBERS", "MESSAGE", "NONBLOCKING",
            "PERSISTENT", "TEXT", "UNUSED", "VERSION",
-           "WHAT"]  # fmt: skip
+           "WHAT", "calls_of"]  # fmt: skip
 
 MAGIC = b"LATETRC\0"
 HEADER = np.dtype([
@@ -37,3 +37,10 @@ CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin
                   ("__", "V16")])  # fmt: skip
 UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE = range(7)
 NONBLOCKING, PERSISTENT, ANY_SOURCE, ANY_TAG, MATCHED_PROBE = 1, 2, 4, 8, 16  # bits of flags
+
+
+def calls_of(path, overlaps=0):
+    """The records of the calls in a file, right or wrong; `overlaps`: of those of this value."""
+    used = int(np.fromfile(path, HEADER, 1)["used"][0])
+    calls = np.fromfile(path, CALL, used, offset=HEADER.itemsize)
+    return calls[(calls["kind"] == A_CALL) & (calls["overlaps"] == overlaps)]
