@@ -26,7 +26,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
-from latecomer.trace import native_file as native  # noqa: E402 - after the path
+import trace_format as native  # noqa: E402 - after the path
 from trace_helpers import ZERO, Files  # noqa: E402
 
 TURNS = 3  # of the browser

@@ -17,6 +17,7 @@
 #include "base/interruption.hpp"
 #include "base/parse.hpp"
 #include "bind_origin.hpp"
+#include "bind_trace.hpp"
 #include "bounds/lower_bound.hpp"
 #include "capi/core/listing.hpp"
 #include "capi/core/verify_plan.hpp"
@@ -687,4 +688,5 @@ NB_MODULE(_core, module) {
       .def("change", &PyRehearsal::change, "problem"_a, "native"_a)
       .def("learnt", &PyRehearsal::learnt);
   bind_origin(module);
+  bind_trace(module);
 }

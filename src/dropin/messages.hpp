@@ -6,7 +6,7 @@
 
 #include "base/types.hpp"
 #include "dropin/hot.hpp"
-#include "runtime/trace/trace_records.hpp"
+#include "trace/records.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer::messages {

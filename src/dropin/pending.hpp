@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "runtime/trace/trace_records.hpp"
+#include "trace/records.hpp"
 
 namespace latecomer::messages {
 

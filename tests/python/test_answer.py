@@ -12,13 +12,13 @@ from latecomer.analysis.answer import Facts, answer, answer_of, facts, finding, 
 from latecomer.analysis.blame import late_ranks, teams, waiters
 from latecomer.analysis.job import facts_of_job, unseen
 from latecomer.analysis.lateness import analyse
-from latecomer.analysis.places import charged
 from latecomer.analysis.remedies import REMEDIES
 from latecomer.analysis.repeats import repeats
 from latecomer.base import called
 from latecomer.base.errors import UserError
+from latecomer.core.compiled import core
 from latecomer.trace import Words, read
-from latecomer.trace.waits import met, waiting
+from latecomer.trace.waits import waiting
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 KINETO = Path(__file__).parent / "kineto"
@@ -71,8 +71,9 @@ def test_a_rank_waits_for_those_that_come_before_it_leaves(ranks, by_all, seed):
     leave = least + rng.integers(0, 5, (20, ranks)) / 8
     kinds = np.full(20, by_all)
     waits = waiting(arrival, leave, kinds)
-    cost = charged(arrival, np.argsort(arrival, axis=1, kind="stable"), met(arrival, leave, kinds),
-                   waits.sum(axis=1))  # fmt: skip
+    found = core.examine_calls(arrival, leave, kinds)
+    cost = found["cost"]
+    np.testing.assert_allclose(found["waiting"], waits, atol=1e-12)
     for call in range(20):
         known = slow(arrival[call], leave[call], by_all)
         np.testing.assert_allclose(waits[call], known[0], atol=1e-12)
@@ -82,8 +83,7 @@ def test_a_rank_waits_for_those_that_come_before_it_leaves(ranks, by_all, seed):
 def test_where_clocks_are_off_a_rank_waits_until_it_leaves():
     arrival, leave = np.array([[0.0, 1.0, 5.0]]), np.array([[0.25, 1.0, 5.0]])
     every = np.ones(1, bool)
-    waits = waiting(arrival, leave, every)
-    cost = charged(arrival, np.argsort(arrival), met(arrival, leave, every), waits.sum(axis=1))
+    cost = core.examine_calls(arrival, leave, every)["cost"]
     assert cost.sum() == pytest.approx(0.25)
 
 

@@ -5,12 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import trace_format as native
 from dropin_helpers import launcher_of, run_command
 from latecomer.analysis.answer import answer, facts
 from latecomer.analysis.cut import analysed
 from latecomer.launch import preload, program
-from latecomer.trace import native_file as native
-from latecomer.trace import read
+from latecomer.trace import native_file, read
 from latecomer.trace.left_out import LeftOut
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
@@ -76,7 +76,7 @@ def files_of(folder, ranks=2):
     found = []
     for rank in range(ranks):
         left = LeftOut()
-        found.append(native.read(folder / f"rank-{rank}.trace", left))
+        found += native_file.read([folder / f"rank-{rank}.trace"], left)
         assert left.remarks() == []
     return found
 
@@ -137,19 +137,20 @@ def check_times(file):
 
 def check_begun(file, name):
     """Non-blocking collectives have numbers among the others, in the order of their begins."""
-    begun = [file.texts[int(each)] for each in file.overlapping["collective"]]
+    calls, overlapping = (native.calls_of(file.path, overlaps) for overlaps in (0, 1))
+    begun = [file.texts[int(each)] for each in overlapping["collective"]]
     persistent = 3 * ["allreduce_init"] if name == "mpich" else []
     assert begun == ["iallreduce", "ibarrier", "ibcast", *persistent]
-    numbers = file.overlapping["sequence"].tolist()
+    numbers = overlapping["sequence"].tolist()
     assert numbers[:3] == list(range(numbers[0], numbers[0] + 3))
-    comm = file.overlapping["communicator"][0]
-    blocking = file.calls[file.calls["communicator"] == comm]["sequence"].tolist()
+    comm = overlapping["communicator"][0]
+    blocking = calls[calls["communicator"] == comm]["sequence"].tolist()
     assert sorted(numbers + blocking) == list(range(len(numbers) + len(blocking)))
-    barrier = file.calls[file.calls["sequence"] == numbers[0] + 3]["arrival"].min()
-    assert file.overlapping["exit"][0] > barrier
+    barrier = calls[calls["sequence"] == numbers[0] + 3]["arrival"].min()
+    assert overlapping["exit"][0] > barrier
     completed = {(int(each["communicator"]), int(each["sequence"])): int(each["begin"])
                  for each in file.completions}  # fmt: skip
-    for each in file.overlapping:
+    for each in overlapping:
         begin = completed.pop((int(each["communicator"]), int(each["sequence"])))
         assert each["arrival"] < begin < each["exit"]
     assert not completed
@@ -162,7 +163,7 @@ def test_without_the_other_loader_messages_go_untouched(name, programs, tmp_path
     assert (job.code, job.err) == (0, "")
     for file in files_of(tmp_path):
         assert not file.messages_traced
-        assert (len(file.messages), len(file.calls)) == (0, 1)
+        assert (len(file.messages), len(native.calls_of(file.path))) == (0, 1)
 
 
 @pytest.mark.parametrize(("messages", "there"), [(False, False), (True, True)])
@@ -196,7 +197,7 @@ def test_messages_leave_a_part_of_the_file_to_calls(name, programs, tmp_path):
     for file in files_of(tmp_path):
         assert len(file.messages) + file.messages_lost == 2000
         assert 600 < len(file.messages) < 800
-        assert (len(file.calls), int(file.header["dropped"])) == (1, 0)
+        assert (len(native.calls_of(file.path)), int(file.header["dropped"])) == (1, 0)
 
 
 @both_families

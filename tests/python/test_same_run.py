@@ -5,11 +5,11 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+import trace_format as native
 from kineto_helpers import NCCL, device_trace, facts, kernel, remark
 from latecomer.analysis.lateness import analyse
-from latecomer.trace import native_file as native
-from latecomer.trace import read
-from latecomer.trace.native_file import _longest_series
+from latecomer.trace import native_file, read
+from latecomer.trace.left_out import LeftOut
 from latecomer.trace.same_run import Span, together
 from trace_helpers import ZERO, Files, arrivals_and_exits
 
@@ -147,7 +147,7 @@ def test_a_call_that_begins_before_the_last_one_has_ended_is_left_out(tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_as_many_calls_as_can_follow_each_other_are_kept(seed):
+def test_as_many_calls_as_can_follow_each_other_are_kept(tmp_path, seed):
     print("seed", seed)
     rng = np.random.default_rng(seed)
     begins = rng.integers(0, 12, 8)
@@ -156,9 +156,11 @@ def test_as_many_calls_as_can_follow_each_other_are_kept(seed):
     def fit(places):
         return all(ends[one] <= begins[other] for one, other in pairwise(places))
 
-    found = _longest_series(begins.tolist(), ends.tolist())
-    assert fit(found)
-    assert not any(fit(each) for each in combinations(range(8), len(found) + 1))
+    folder = Files(1).write(tmp_path / "a", begins[:, None] / 16, ends[:, None] / 16)
+    (file,) = native_file.read([folder / "rank-0.trace"], LeftOut())
+    kept = sum(comm.calls for comm in file.comms.values())
+    assert any(fit(each) for each in combinations(range(8), kept))
+    assert not any(fit(each) for each in combinations(range(8), kept + 1))
 
 
 def test_a_call_that_another_rank_left_before_is_left_out(tmp_path):

@@ -58,7 +58,7 @@ def slow(group, ranks):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_figures_are_those_of_a_slow_reference(monkeypatch, seed):
-    monkeypatch.setattr("latecomer.analysis.lateness._ELEMENTS", 16)  # many stretches
+    monkeypatch.setattr("latecomer.trace.model._ELEMENTS", 16)  # many stretches
     rng = np.random.default_rng(seed)
     calls, ranks = int(rng.integers(3, 40)), int(rng.integers(2, 7))
     words = Words()

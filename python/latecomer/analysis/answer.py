@@ -290,7 +290,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     missing = np.flatnonzero(np.isnan(trace.clock_error)).tolist()  # ranks without a file
     by_messages = found.origin is not None and found.origin.waits > 0
     complete = sum(group.complete for group in found.groups)
-    if found.incomplete > complete and (missing or not by_messages):
+    if found.incomplete > complete:
         return _without_most_calls(common, missing, found.incomplete, complete)
     if found.origin is not None and by_messages:
         return _facts_of_origin(found, found.origin, common)
@@ -337,7 +337,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     # By what they compute longer: of two slow ranks that follow each other one hides the other's.
     late, host = late_ranks(begun.excess, hosts)
     cost = begun.cost[late].sum()
-    if cost < SHARE * begun.cost.sum() or cost < FLOOR * common.run:
+    if cost < SHARE * waiting or cost < FLOOR * common.run:
         late, host = [], False
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
@@ -349,7 +349,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                         place=_computation(found, place.call, place.site))  # fmt: skip
     elif not late and (where := begun.place(range(common.ranks))):
         place, share = where
-        amounts = np.zeros(len(begun.places))
+        amounts = np.zeros(len(begun.graph.places))
         for (_, number), part in begun.by_place.items():
             amounts[number] += part
         if place.call and stands_out(amounts[1:].tolist(), waiting):

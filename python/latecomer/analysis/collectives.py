@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _STRETCH = 48  # calls
+_TIMES = 1 << 21  # that are read at once
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Collectives:
                 continue
             some += len(group)
             whole, places = graph.members(trace, number)
-            last.append(np.asarray(group.arrival[whole]).max(axis=1))
+            last.append(_last_arrivals(group, whole))
             groups.append(np.full(len(whole), number))
             calls.append(whole)
             first.append(places)
@@ -64,16 +66,29 @@ class Collectives:
         for number in np.unique(self.groups):
             group = self.trace.groups[number]
             sizes = _classed(group.bytes)
-            made[number] = [
-                CallClass(int(number), self.trace.words[int(name)], int(size), int(root))
-                for name, size, root in zip(group.collective, sizes, group.root, strict=True)
-            ]
+            columns = np.stack([group.collective, sizes, group.root], axis=1).astype(np.int64)
+            kinds, which = np.unique(columns, axis=0, return_inverse=True)
+            classes = [CallClass(int(number), self.trace.words[name], size, root)
+                       for name, size, root in kinds.tolist()]  # fmt: skip
+            made[number] = [classes[kind] for kind in which.reshape(-1).tolist()]
         return [made[g][c] for g, c in zip(self.groups, self.calls, strict=True)]
 
     def measured(self, event: int) -> tuple[Group, Floats, Floats]:
         """The group, arrivals and exits of a call."""
-        group, call = self.trace.groups[self.groups[event]], self.calls[event]
-        return group, np.asarray(group.arrival[call]), np.asarray(group.exit[call])
+        ((group, arrival, leave),) = self.some([event])
+        return group, arrival, leave
+
+    def some(self, events: Sequence[int]) -> list[tuple[Group, Floats, Floats]]:
+        """The same of several calls, which are read at once where they are of one group."""
+        found: list[Any] = [None] * len(events)
+        chosen = np.asarray(events, np.int64)
+        for number in np.unique(self.groups[chosen]):
+            group = self.trace.groups[number]
+            own = np.flatnonzero(self.groups[chosen] == number)
+            times = zip(*group.times(self.calls[chosen[own]]), strict=True)
+            for at, (arrival, leave) in zip(own.tolist(), times, strict=True):
+                found[at] = group, arrival, leave
+        return found
 
     def members(self, event: int) -> NDArray[np.int64]:
         """The numbers of a call in the job, by member."""
@@ -88,6 +103,14 @@ class Collectives:
         count = max(2, calls // length)
         begins = np.linspace(0, len(self) - length, count).astype(int)
         return [(int(b), int(b) + length) for b in begins]
+
+
+def _last_arrivals(group: Group, calls: NDArray[np.int64]) -> Floats:
+    """Of these calls, some at a time."""
+    step = max(1, _TIMES // group.size)
+    parts = [group.times(calls[at : at + step])[0].max(axis=1)
+             for at in range(0, len(calls), step)]  # fmt: skip
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def _classed(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -70,8 +70,14 @@ def _first_dominates(found: Lateness) -> bool:
 
 def _entered(group: Group, count: int | None = None) -> Floats:
     """When the first rank entered each of the first `count` calls; infinite: not known."""
-    arrival = np.asarray(group.arrival[:count])
-    return np.where(np.isfinite(arrival), arrival, np.inf).min(axis=1, initial=np.inf)
+    entered = np.full(len(group), np.inf)
+    for part in group.stretches():
+        if count is not None and part.start >= count:
+            break
+        some = part if count is None else slice(part.start, min(part.stop, count))
+        arrival, _ = group.times(some)
+        entered[some] = np.where(np.isfinite(arrival), arrival, np.inf).min(axis=1, initial=np.inf)
+    return entered[:count]
 
 
 def _first(trace: Trace, count: int) -> list[int]:
@@ -88,19 +94,19 @@ def without_first(trace: Trace, count: int) -> Trace:
     begin = np.array(trace.begin, float)
     for group, own in zip(trace.groups, counts, strict=True):
         if own:
-            leave = np.asarray(group.exit[:own])
+            _, leave = group.times(slice(0, own))
             left = np.where(np.isfinite(leave), leave, -np.inf).max(axis=0)
             known = np.isfinite(left)
             own_ranks = group.members[known]
             begin[own_ranks] = np.fmax(begin[own_ranks], left[known])
-    groups = [_sliced(g, slice(own, None)) for g, own in zip(trace.groups, counts, strict=True)]
+    groups = [g.part(slice(own, None)) for g, own in zip(trace.groups, counts, strict=True)]
     return replace(trace, groups=groups, begin=begin, **_beside(trace, begin, np.inf))
 
 
 def only_first(trace: Trace, count: int) -> Trace:
     """The first calls, whichever their groups."""
     counts = _first(trace, count)
-    groups = [_sliced(g, slice(0, own)) for g, own in zip(trace.groups, counts, strict=True)]
+    groups = [g.part(slice(0, own)) for g, own in zip(trace.groups, counts, strict=True)]
     return replace(trace, groups=groups, messages=None, overlapping=())
 
 
@@ -111,15 +117,15 @@ def between(trace: Trace, start: float, end: float) -> Trace:
         entered = _entered(group)
         inside = np.flatnonzero((entered >= start) & (entered < end))
         part = slice(int(inside[0]), int(inside[-1]) + 1) if len(inside) else slice(0, 0)
-        groups.append(_sliced(group, part))
+        groups.append(group.part(part))
     if not sum(map(len, groups)):
         last = max((float(_entered(g)[-1]) for g in trace.groups if len(g)), default=0.0)
         raise UserError("--from, --to", f"{start:g} to {end:g} s",
                         f"the calls of the trace were entered within {last:.4g} s")  # fmt: skip
     left = np.full(trace.ranks, -np.inf)
     for group in groups:
-        if len(group):
-            leave = np.asarray(group.exit)
+        for part in group.stretches():
+            _, leave = group.times(part)
             exits = np.where(np.isfinite(leave), leave, -np.inf).max(axis=0)
             left[group.members] = np.maximum(left[group.members], exits)
     begin = np.where(trace.begin > start, trace.begin, start) if start > 0 else trace.begin
@@ -132,9 +138,9 @@ def _beside(trace: Trace, begin: Floats, end: float) -> dict[str, Any]:
     """The messages, and the collectives that other calls complete, of that time."""
     overlapping = []
     for group in trace.overlapping:
-        early = (group.arrival < begin[group.members]).any(axis=1)
+        early = (group.times()[0] < begin[group.members]).any(axis=1)
         inside = np.flatnonzero(~early & (_entered(group) < end))
-        overlapping.append(_sliced(group, inside))
+        overlapping.append(group.part(inside))
     return {"messages": _messages(trace, begin, end), "overlapping": overlapping}
 
 
@@ -151,10 +157,3 @@ def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
         for side in (messages.send, messages.receive)
     )
     return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive)
-
-
-def _sliced(group: Group, part: slice | NDArray[np.int64]) -> Group:
-    columns = ("sequence", "collective", "bytes", "element_bytes", "operator", "root", "site",
-               "algorithm", "served", "arrival", "exit")  # fmt: skip
-    launch = None if group.launch is None else group.launch[part]
-    return replace(group, launch=launch, **{name: getattr(group, name)[part] for name in columns})

@@ -42,7 +42,6 @@ class Graph:
     events: Events
     whole: bool  # False: the first MOST calls only
     last: Floats  # (ranks,) when each rank last left a call, in seconds
-    end: Floats  # (ranks,) when it ended
     computed: Floats  # (steps, ranks), in seconds
     beyond: Floats  # the part of it that is excess
     present: NDArray[np.int64]  # the ranks that are in any call
@@ -59,7 +58,8 @@ class Graph:
         Returns the calls' places in the group, and `first` of each.
         """
         own = trace.groups[group]
-        known = (np.isfinite(own.arrival) & np.isfinite(own.exit)).sum(axis=1)
+        arrival, leave = own.times()
+        known = (np.isfinite(arrival) & np.isfinite(leave)).sum(axis=1)
         first = self.first_of[group] + np.cumsum(known) - known
         calls = np.flatnonzero(known == own.size)
         if not self.whole:
@@ -113,8 +113,7 @@ class Graph:
 
     def earlier(self, ahead: Floats) -> float:
         """The same, if ranks leave their last calls so much earlier."""
-        last = np.fmax(self.last, self.end)
-        return float(last.max() - (last - ahead).max())
+        return float(self.last.max() - (self.last - ahead).max())
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,6 @@ def graph_of(trace: Trace) -> Graph:
         events=events,
         whole=whole,
         last=last,
-        end=trace.end,
         computed=steps.time,
         beyond=steps.beyond,
         present=steps.present,
@@ -272,7 +270,7 @@ def _of_calls(
 
     Where another call completes them, it waits in that one.
     """
-    arrival, leave = np.asarray(group.arrival), np.asarray(group.exit)
+    arrival, leave = group.times()
     known = np.isfinite(arrival) & np.isfinite(leave)
     sync = synchronising(trace.words, group.collective)
     by_all = sync & known.all(axis=1) & (group.size == trace.ranks)

@@ -9,25 +9,24 @@ are left out, and counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.compiled import core
 from ..trace.model import Group, Trace, earliest, latest
-from ..trace.waits import met, synchronising, waiting
+from ..trace.waits import synchronising
 from .origin import Origin
 from .parts import Parts, split
-from .places import Places, Site, charged
+from .places import Places, Site
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
-
-_ELEMENTS = 1 << 21  # of a stretch of calls that is read at once
 
 
 @dataclass
@@ -40,7 +39,7 @@ class Ranks:
     waiting: Floats  # seconds
     moving: Floats  # seconds
     held_up: Floats  # seconds that others waited for it alone: until the second last had come
-    cost: Floats  # seconds that the others waited for it: see `charged`
+    cost: Floats  # seconds that the others waited for it: see src/lateness/calls.hpp
     lateness: Floats  # mean, seconds
     median: Floats  # of the lateness, seconds
     correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
@@ -73,6 +72,8 @@ class GroupLateness:
     series: Series
     cost: Floats  # of each call: waiting of all its ranks, seconds; 0 where not complete
     whole: NDArray[np.bool_]  # of each call: it is complete
+    first: float  # seconds: the first arrival that is known, ...
+    last: float  # ... and the last exit
 
 
 @dataclass
@@ -96,8 +97,8 @@ class Lateness:
     @property
     def run_seconds(self) -> float:
         """From the first rank's begin to the last rank's end."""
-        first = earliest(self.trace.begin, *(each.group.arrival for each in self.groups))
-        last = latest(self.trace.end, *(each.group.exit for each in self.groups))
+        first = earliest(self.trace.begin, np.array([each.first for each in self.groups]))
+        last = latest(self.trace.end, np.array([each.last for each in self.groups]))
         return max(last - first, 0.0)
 
     @cached_property
@@ -108,7 +109,10 @@ class Lateness:
     @property
     def clock_error(self) -> float:
         """Seconds, of the ranks whose calls count; infinite: nothing tells a clock."""
-        errors = self.trace.clock_error[self.ranks.calls > 0]
+        counts = self.ranks.calls > 0
+        if (messages := self.trace.messages) is not None:
+            counts[messages.send.rank] = counts[messages.receive.rank] = True
+        errors = self.trace.clock_error[counts]
         return float(np.nanmax(errors, initial=0.0))
 
     @property
@@ -145,7 +149,7 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         if group.size < 2 or len(group) == 0:
             continue
         found = _Group(trace, number, group, min(bins, len(group)), min(rank_bins, group.size))
-        for stretch in _stretches(group):
+        for stretch in group.stretches():
             found.add(stretch)
         members = group.members
         for name, column in (sums | times).items():
@@ -175,9 +179,9 @@ def _run_times(trace: Trace) -> Floats:
     first, last = np.full(trace.ranks, np.inf), np.full(trace.ranks, -np.inf)
     for group in trace.groups:
         if len(group):
-            some = [0, -1]  # calls are sorted
-            np.minimum.at(first, group.members, _filled(group.arrival[some], np.inf).min(0))
-            np.maximum.at(last, group.members, _filled(group.exit[some], -np.inf).max(0))
+            arrival, leave = group.times([0, -1])  # calls are sorted
+            np.minimum.at(first, group.members, _filled(arrival, np.inf).min(0))
+            np.maximum.at(last, group.members, _filled(leave, -np.inf).max(0))
     first, last = np.fmin(trace.begin, first), np.fmax(trace.end, last)
     run = last - first
     return np.where(np.isfinite(run) & (run > 0), run, 0.0)
@@ -206,12 +210,6 @@ def lateness(arrival: Floats, in_order: Floats) -> Floats:
     return arrival - (in_order[:, (ranks - 1) // 2] + in_order[:, ranks // 2])[:, None] / 2
 
 
-def _stretches(group: Group) -> Iterator[slice]:
-    step = max(1, _ELEMENTS // group.size)
-    for begin in range(0, len(group), step):
-        yield slice(begin, min(begin + step, len(group)))
-
-
 class _Group:
     """Sums over one group's calls, stretch by stretch."""
 
@@ -228,7 +226,7 @@ class _Group:
         self.repeats = self.pairs = 0
         self.bounds = np.linspace(0, len(group), bins + 1).astype(np.int64)
         self.rank_bounds = np.linspace(0, size, rank_bins + 1).astype(np.int64)
-        self.bin_calls = np.zeros(bins)
+        self.bin_calls, self.time = np.zeros(bins), np.full(bins, np.inf)
         self.spread, self.worst, self.bin_moving = (np.zeros(bins) for _ in range(3))
         self.late_sums = np.zeros((bins, size))
         every = max(1, len(group) // 2000)
@@ -239,60 +237,62 @@ class _Group:
         self.call_spread, self.call_after = np.zeros(calls), np.full(calls, np.nan)
         self.call_last = np.full(calls, -1, np.int32)  # -1: nobody
         self.whole = np.zeros(calls, bool)
+        self.entered, self.left = np.inf, -np.inf
         self.by_all = synchronising(trace.words, group.collective)
 
     def add(self, stretch: slice) -> None:
-        arrival = np.asarray(self.group.arrival[stretch])
-        leave = np.asarray(self.group.exit[stretch])
+        arrival, leave = self.group.times(stretch)
+        bins = slice(*np.searchsorted(self.bounds[:-1], (stretch.start, stretch.stop)))
+        firsts = arrival[self.bounds[:-1][bins] - stretch.start]
+        self.time[bins] = _filled(firsts, np.inf).min(axis=1)
+        self.entered = min(self.entered, earliest(arrival))
+        self.left = max(self.left, latest(leave))
         whole = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
         place = np.arange(stretch.start, stretch.stop)[whole]
         if not len(place):
             return
         if not whole.all():
             arrival, leave = arrival[whole], leave[whole]
-        order = np.argsort(arrival, axis=1, kind="stable")
-        in_order = np.take_along_axis(arrival, order, axis=1)
         size = self.group.size
-        last, second = in_order[:, -1], in_order[:, -2]
-        last_rank = np.where(last > second, arrival.argmax(axis=1), -1)
-        by_all = self.by_all[place]
-        stays = met(arrival, leave, by_all)
-        waits = waiting(arrival, leave, by_all)
-        moving = np.clip(leave - arrival - waits, 0.0, None)
-        late = lateness(arrival, in_order)
-        spread = late.max(axis=1)
+        found = core.examine_calls(
+            np.ascontiguousarray(arrival, float), np.ascontiguousarray(leave, float),
+            self.by_all[place],
+        )  # fmt: skip
+        late, last = found["lateness"], found["last"]
         self.complete += len(place)
         self.calls += len(place)
-        somebody = np.flatnonzero(last_rank >= 0)
-        self.last += np.bincount(last_rank[somebody], minlength=size)
-        self.first += np.bincount(arrival.argmin(axis=1), minlength=self.group.size)
-        self.waiting += waits.sum(axis=0)
-        self.moving += moving.sum(axis=0)
-        alone = ((last - second) * ((stays == size).sum(axis=1) - 1))[somebody]
-        self.held_up += np.bincount(last_rank[somebody], weights=alone, minlength=size)
-        cost = charged(arrival, order, stays, waits.sum(axis=1))
-        self.cost += cost.sum(axis=0)
-        self.places.add(place, cost, late)
-        self._add_moments(late, last_rank)
+        somebody = np.flatnonzero(last >= 0)
+        self.last += np.bincount(last[somebody], minlength=size)
+        self.first += np.bincount(found["first"], minlength=size)
+        self.waiting += found["rank_waiting"]
+        self.moving += found["rank_moving"]
+        alone = found["alone"][somebody]
+        self.held_up += np.bincount(last[somebody], weights=alone, minlength=size)
+        self.cost += found["rank_cost"]
+        self.places.add(place, found["cost"], late)
+        self._add_moments(found)
         self.whole[place] = True
-        self.call_waiting[place], self.call_moving[place] = waits.sum(1), moving.sum(1)
-        self.call_spread[place], self.call_last[place] = spread, last_rank
-        self.call_after[place] = leave.max(axis=1) - last
-        self._add_bins(place, late, spread, moving)
+        self.call_waiting[place], self.call_moving[place] = found["waited"], found["moved"]
+        self.call_spread[place], self.call_last[place] = found["spread"], last
+        self.call_after[place] = found["after"]
+        self._add_bins(place, late, found["spread"], found["moved"] / size)
 
-    def _add_moments(self, late: Floats, last_rank: NDArray[np.int64]) -> None:
-        joined = late if self.before is None else np.vstack([self.before, late])
+    def _add_moments(self, found: Mapping[str, Any]) -> None:
+        late, lasts, calls = found["lateness"], found["last"], len(found["last"])
         self.moments += [
-            np.full(self.group.size, float(len(late))),
-            late.sum(axis=0),
-            np.full(self.group.size, len(joined) - 1.0),
-            (joined[1:] * joined[:-1]).sum(axis=0),
-            (late**2).sum(axis=0),
+            np.full(self.group.size, float(calls)),
+            found["rank_lateness"],
+            np.full(self.group.size, calls - 1.0),
+            found["products"],
+            found["squares"],
         ]
-        lasts = last_rank if self.before is None else np.append(self.before_last, last_rank)
+        if self.before is not None:
+            self.moments[2] += 1.0
+            self.moments[3] += self.before * late[0]
+            lasts = np.append(self.before_last, lasts)
         self.repeats += int(((lasts[1:] == lasts[:-1]) & (lasts[1:] >= 0)).sum())
         self.pairs += len(lasts) - 1
-        self.before, self.before_last = late[-1:], int(last_rank[-1])
+        self.before, self.before_last = late[-1].copy(), int(lasts[-1])
 
     def _add_bins(
         self, place: NDArray[np.int64], late: Floats, spread: Floats, moving: Floats
@@ -303,7 +303,7 @@ class _Group:
         self.bin_calls += np.bincount(which, minlength=len(self.bin_calls))
         self.spread[here] += np.add.reduceat(spread, starts)
         self.worst[here] = np.maximum(self.worst[here], np.maximum.reduceat(spread, starts))
-        self.bin_moving[here] += np.add.reduceat(moving.mean(axis=1), starts)
+        self.bin_moving[here] += np.add.reduceat(moving, starts)
         self.late_sums[here] += np.add.reduceat(late, starts, axis=0)
         into = np.searchsorted(self.sampled, place)
         into[into == len(self.sampled)] = 0
@@ -314,11 +314,9 @@ class _Group:
         """The figures."""
         calls = np.maximum(self.bin_calls, 1)
         heat = np.maximum.reduceat(self.late_sums / calls[:, None], self.rank_bounds[:-1], axis=1)
-        arrivals = np.asarray(self.group.arrival[self.bounds[:-1]])
-        time = _filled(arrivals, np.inf).min(axis=1)
         series = Series(
             first=self.bounds,
-            time=time,
+            time=self.time,
             spread=self.spread / calls,
             worst=self.worst,
             moving=self.bin_moving / calls,
@@ -335,6 +333,8 @@ class _Group:
             series=series,
             cost=self.call_waiting,
             whole=self.whole,
+            first=self.entered,
+            last=self.left,
         )
 
     def sites(self) -> list[Site]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +27,12 @@ from .what_if import distrust
 from .wording import DEFINITIONS, SAVED, group_name, plain, seconds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ..trace.about import About
     from .what_if import WhatIf
+
+    Floats = NDArray[np.float64]
 
 _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead
@@ -191,7 +195,10 @@ def _data(found: Lateness, late: Sequence[int], place: _Places) -> dict[str, Any
         "cost": [float(f"{each:.3g}") for each in found.ranks.cost.tolist()],
         "wait": [float(f"{each:.3g}") for each in found.ranks.waiting.tolist()],
         "groups": [_group(found, group, place) for group in shown],
-        "calls": [_call(found, number, call, place) for number, call in calls],
+        "calls": [
+            _call(found, number, call, place, *times)
+            for (number, call), times in zip(calls, _times(shown, calls), strict=True)
+        ],
         "costliest": cost.index(max(cost)) if cost else 0,  # of these calls
         "steps": steps,
         "places": place.names,
@@ -255,10 +262,19 @@ def _chosen(group: GroupLateness, groups: int, more: Sequence[int]) -> list[int]
     return sorted({*most.tolist(), *worst.tolist(), *complete})
 
 
-def _call(found: Lateness, number: int, call: int, place: _Places) -> dict[str, Any]:
+def _times(shown: Sequence[GroupLateness], calls: Sequence[tuple[int, int]]) -> Iterator[Any]:
+    """Arrivals and exits of these calls, which are in the order of their groups."""
+    for number, group in enumerate(shown):
+        own = [call for of, call in calls if of == number]
+        if own:
+            yield from zip(*group.group.times(own), strict=True)
+
+
+def _call(
+    found: Lateness, number: int, call: int, place: _Places, arrival: Floats, leave: Floats
+) -> dict[str, Any]:
     lateness, words = found.groups[number], found.trace.words
     group = lateness.group
-    arrival, leave = np.asarray(group.arrival[call]), np.asarray(group.exit[call])
     first = float(arrival.min())
     unit = max(float(leave.max()) - first, 1e-9) / _PARTS
     times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<u2")

@@ -23,7 +23,7 @@ _CELLS = 1 << 22  # of places by members, for which sums are kept by member
 class ByMember:
     """Sums over the calls of a place; arrays of shape (members,)."""
 
-    cost: Floats  # seconds that the others waited for each: see `charged`
+    cost: Floats  # seconds that the others waited for each: see src/lateness/calls.hpp
     last: NDArray[np.int64]  # calls in which it came last
     lateness: Floats  # seconds
 
@@ -51,37 +51,6 @@ class Site:
     by_member: ByMember
 
 
-def charged(
-    arrival: Floats, order: NDArray[np.int64], stays: NDArray[np.int64], waiting: Floats
-) -> Floats:
-    """What the others waited for each rank: seconds, of shape (calls, ranks).
-
-    Between two arrivals a rank that is there waits for those that come later, but before it leaves;
-    each of these is charged an equal part. So the sum over the ranks of a call is its `waiting`.
-    `order`: of the arrivals; `stays`: the first so many of them come before each rank leaves.
-    """
-    ranks = arrival.shape[1]
-    gaps = np.diff(np.take_along_axis(arrival, order, axis=1), axis=1)
-    in_order = np.take_along_axis(stays, order, axis=1)
-    sums = np.zeros_like(gaps)  # of the second arrival, the third, ...
-    whole = (in_order == ranks).all(axis=1)
-    there = np.arange(1, ranks)
-    sums[whole] = np.cumsum(gaps[whole] * (there / (ranks - there)), axis=1)
-    if not whole.all():
-        for met in range(2, ranks + 1):  # ranks that leave after so many arrivals
-            calls = np.flatnonzero(~whole & (in_order[:, : met - 1] == met).any(axis=1))
-            if len(calls):
-                here = np.cumsum(in_order[calls, : met - 1] == met, axis=1)
-                parts = gaps[calls, : met - 1] * here / np.arange(met - 1, 0, -1)
-                sums[calls, : met - 1] += np.cumsum(parts, axis=1)
-    cost = np.zeros_like(arrival)
-    np.put_along_axis(cost, order[:, 1:], sums, axis=1)
-    # Where clocks are off, a rank seems to leave before the last one comes, and waits less.
-    total = cost.sum(axis=1)
-    cost *= (waiting / np.where(total > 0, total, 1.0))[:, None]
-    return cost
-
-
 class Places:
     """Sums over one group's calls by place, stretch by stretch."""
 
@@ -105,6 +74,10 @@ class Places:
     def add(self, calls: NDArray[np.int64], cost: Floats, lateness: Floats) -> None:
         """Rows of `cost` and `lateness` are those calls."""
         rows = self.row[self.which[calls]]
+        if (rows == rows[0]).all():
+            self.cost[rows[0]] += cost.sum(axis=0)
+            self.lateness[rows[0]] += lateness.sum(axis=0)
+            return
         order = np.argsort(rows, kind="stable")
         found, starts = np.unique(rows[order], return_index=True)
         self.cost[found] += np.add.reduceat(cost[order], starts, axis=0)

@@ -30,7 +30,8 @@ Executes = Callable[["Floats"], "Floats"]
 
 NATIVE, AUTO, AS_IT_WAS = "native", "auto", "as it was"
 _SAMPLES = 15  # calls to fit a network by
-_MOST_READ = 2000  # calls that a mean is taken of
+_MOST_READ = 2000  # calls that a mean is taken of, ...
+_MOST_TIMES = 1 << 18  # ... with so many times
 _ROUNDS = 3  # of fitting
 _FEW = 3  # calls that costs can be fitted to
 _PER_OPERATION = 2e-6  # seconds of simulating; about
@@ -94,7 +95,8 @@ class Simulator:
 
     def _by_server(self, each: CallClass) -> tuple[list[int], list[int]]:
         """Some events that the MPI library executed, and some of latecomer's."""
-        some = self.members[each][:: max(1, len(self.members[each]) // _MOST_READ)]
+        most = min(_MOST_READ, max(_SAMPLES, _MOST_TIMES // self.trace.groups[each.group].size))
+        some = self.members[each][:: max(1, len(self.members[each]) // most)]
         native = [event for event in some if self._served(event) == NATIVE]
         handled = [event for event in some if self._served(event) != NATIVE]
         return (native if len(native) >= _FEW else []), (handled if len(handled) >= _FEW else [])
@@ -116,8 +118,8 @@ class Simulator:
     ) -> float | None:
         """None: there was no time."""
         places = np.unique(np.linspace(0, len(events) - 1, _SAMPLES, dtype=int))
-        was = [self.collectives.measured(events[place])[1] for place in places]
-        measured = map(self.collectives.measured, events)
+        was = [arrival for _, arrival, _ in self.collectives.some([events[at] for at in places])]
+        measured = self.collectives.some(events)
         took = np.mean([leave.mean() - arrival.max() for _, arrival, leave in measured])
         if took <= 0 or time.perf_counter() > until:
             return None
@@ -203,10 +205,8 @@ class Simulator:
         cost: dict[str, float] = {}
         for each in self.simulated:
             some = self.members[each][:: max(1, len(self.members[each]) // 16)]
-            spent = [
-                leave.mean() - arrival.mean()
-                for _, arrival, leave in map(self.collectives.measured, some)
-            ]
+            measured = self.collectives.some(some)
+            spent = [leave.mean() - arrival.mean() for _, arrival, leave in measured]
             cost[_row(each.collective)] = cost.get(_row(each.collective), 0.0) + float(
                 np.mean(spent) * len(self.members[each])
             )

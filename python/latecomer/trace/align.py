@@ -74,15 +74,11 @@ def align(
 
 def apply(group: Group, offsets: Sequence[Offset]) -> Group:
     """The group with its times on the common clock."""
-
-    def common(times: NDArray[np.float64]) -> NDArray[np.float64]:
-        columns = [offsets[rank].apply(times[:, place]) for place, rank in enumerate(group.members)]
-        return np.stack(columns, axis=1)
-
-    completed = None if group.completed is None else common(group.completed)
-    return replace(
-        group, arrival=common(group.arrival), exit=common(group.exit), completed=completed
-    )
+    arrival, leave = (np.array(each) for each in group.times())
+    for place, rank in enumerate(group.members):
+        for times in (arrival, leave):
+            times[:, place] = offsets[rank].apply(times[:, place])
+    return replace(group, arrival=arrival, exit=leave)
 
 
 class _Waiting:
@@ -108,8 +104,9 @@ class _Waiting:
 
     def times(self, clock: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The last arrival and the first exit of a clock's ranks in each call, on that clock."""
-        own = np.ix_(self.waits, self.members[clock])
-        return self.group.arrival[own].max(axis=1), self.group.exit[own].min(axis=1)
+        own = np.flatnonzero(self.waits)
+        arrival, leave = self.group.times(own, np.array(self.members[clock], np.int64))
+        return arrival.max(axis=1), leave.min(axis=1)
 
     def bounds(self, clock: int) -> tuple[NDArray[np.float64], ...]:
         """For each call that tells: its time on this clock, the least and the greatest offset."""

@@ -6,7 +6,7 @@ where most are, the clocks are, or the ranks whose times do not go with the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,11 +44,18 @@ def gaps(came: Floats, leaving: Floats, wait: NDArray[np.bool_]) -> Floats:
 
 def leave_out(group: Group, own: NDArray[np.int64], wait: NDArray[np.bool_], left: LeftOut) -> None:
     """Forget the calls that contradict themselves; `own`: members of one clock."""
-    odd = np.flatnonzero(gaps(group.arrival[:, own], group.exit[:, own], wait) > SAME_CLOCK)
+    odd = np.flatnonzero(_gaps_of(group, own, wait) > SAME_CLOCK)
     if len(odd):
         where = f"group {group.name!r}, call {group.sequence[odd[0]]}"
         left.add(EARLY, where, count=len(odd))
-        group.arrival[odd] = np.nan
+        group.forget_arrivals(odd)
+
+
+def _gaps_of(group: Group, own: NDArray[np.int64], wait: NDArray[np.bool_]) -> Floats:
+    found = np.empty(len(group))
+    for part in group.stretches():
+        found[part] = gaps(*group.times(part, own), wait[part])
+    return found
 
 
 def of_one_clock(
@@ -68,25 +75,38 @@ def of_one_clock(
 
 
 def without_strangers(
-    groups: Sequence[Group], words: Words, clocks: Sequence[int], left: LeftOut
+    groups: Sequence[Group],
+    words: Words,
+    clocks: Sequence[int],
+    left: LeftOut,
+    worst: Callable[[Group], Floats],
 ) -> None:
-    """Forget the ranks whose calls contradict those of most ranks, then single calls that do."""
-    for group, own, wait in of_one_clock(groups, words, clocks, NEVER_EARLY):
-        for at in own[_strange(group.arrival[wait][:, own], group.exit[wait][:, own])]:
+    """Forget the ranks whose calls contradict those of most ranks, then single calls that do.
+
+    `worst`: by how much the ranks of any one clock contradict each other in each call, at most.
+    """
+    odd = [group for group in groups if (worst(group) > SAME_CLOCK).any()]
+    for group, own, wait in of_one_clock(odd, words, clocks, NEVER_EARLY):
+        for at in own[_strange(group, own, wait)]:
             left.add(STRANGERS, f"group {group.name!r}", f"rank {group.members[at]}")
-            group.arrival[:, at] = group.exit[:, at] = np.nan
+            group.forget_member(int(at))
         leave_out(group, own, wait, left)
 
 
-def _strange(came: Floats, leaving: Floats) -> NDArray[np.int64]:
+def _strange(group: Group, own: NDArray[np.int64], wait: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The ranks that contradict the median rank in most of their calls; none if they are many."""
-    known = np.isfinite(came) & np.isfinite(leaving)
-    whole = known.sum(axis=1) > 2
-    if not whole.any():
-        return np.zeros(0, np.int64)
-    came, leaving, known = came[whole], leaving[whole], known[whole]
-    middle = np.nanmedian(np.where(known, came, np.nan), axis=1, keepdims=True)
-    over = np.nanmedian(np.where(known, leaving, np.nan), axis=1, keepdims=True)
-    odd = known & ((came > over + SAME_CLOCK) | (leaving < middle - SAME_CLOCK))
-    found = np.flatnonzero(2 * odd.sum(axis=0) > known.sum(axis=0))
-    return found if 2 * len(found) < came.shape[1] else np.zeros(0, np.int64)
+    odd, calls = np.zeros(len(own), np.int64), np.zeros(len(own), np.int64)
+    for part in group.stretches():
+        came, leaving = (times[wait[part]] for times in group.times(part, own))
+        known = np.isfinite(came) & np.isfinite(leaving)
+        whole = known.sum(axis=1) > 2
+        if not whole.any():
+            continue
+        came, leaving, known = came[whole], leaving[whole], known[whole]
+        middle = np.nanmedian(np.where(known, came, np.nan), axis=1, keepdims=True)
+        over = np.nanmedian(np.where(known, leaving, np.nan), axis=1, keepdims=True)
+        late = (came > over + SAME_CLOCK) | (leaving < middle - SAME_CLOCK)
+        odd += (known & late).sum(axis=0)
+        calls += known.sum(axis=0)
+    found = np.flatnonzero(2 * odd > calls)
+    return found if 2 * len(found) < len(own) else np.zeros(0, np.int64)

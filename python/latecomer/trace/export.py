@@ -132,7 +132,7 @@ def _columns(trace: Trace, group: Group) -> Iterator[dict[str, list[Any]]]:
     words = trace.words
     for begin in range(0, len(group), _STRETCH):
         part = slice(begin, begin + _STRETCH)
-        arrival, leave = np.asarray(group.arrival[part]), np.asarray(group.exit[part])
+        arrival, leave = group.times(part)
         known = np.isfinite(arrival) & np.isfinite(leave)
         call, place = np.nonzero(known)
         latest = _last_ranks(group, np.where(known, arrival, -np.inf))

@@ -7,10 +7,10 @@ a group by their sequence there. A rank that is not known to have entered, or le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..base.plain import CONTROL, HALVES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .stored import Times
 
 UNKNOWN = -1  # an index, a size or a root that is not known
 
@@ -40,6 +42,7 @@ def text_of(value: object, most: int = 256) -> str:
 
 
 _NAMED = 8  # ranks, one by one
+_ELEMENTS = 1 << 21  # times of a stretch of calls that is read at once
 
 
 def ranks_said(ranks: Sequence[int]) -> str:
@@ -114,7 +117,7 @@ class Group:
     """A communicator or process group, and its calls.
 
     Arrays have one entry a call, in the order of their sequence, or are of shape (calls, members).
-    `arrival` and `exit` may be memory maps: read them by stretches of calls.
+    `arrival` and `exit` may be in files: read them by `times`, for a stretch of calls at a time.
     """
 
     name: str
@@ -128,8 +131,8 @@ class Group:
     site: NDArray[np.int32]  # ... as the lowest member has it
     algorithm: NDArray[np.int32]  # ... and `algorithm`: that served the call, with parameters
     served: NDArray[np.int8]  # a place in SERVED; UNKNOWN
-    arrival: NDArray[np.float64]  # seconds
-    exit: NDArray[np.float64]  # seconds
+    arrival: NDArray[np.float64] | Times  # seconds
+    exit: NDArray[np.float64] | Times  # seconds
     # Seconds between the program's call and the arrival: until a device or a thread began with it.
     # None: a rank arrives when it calls.
     launch: NDArray[np.float64] | None = None
@@ -143,6 +146,54 @@ class Group:
 
     def __len__(self) -> int:
         return len(self.sequence)
+
+    def times(
+        self, calls: Any = slice(None), members: Any = slice(None)
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Arrivals and exits of some calls, of shape (calls, members)."""
+        if not isinstance(self.arrival, np.ndarray):
+            return self.arrival.stored.read(calls, members)
+        return np.asarray(self.arrival[calls][:, members]), np.asarray(self.exit[calls][:, members])
+
+    def stretches(self) -> Iterator[slice]:
+        """All calls, so many at a time that their times fit into little memory."""
+        step = max(1, _ELEMENTS // self.size)
+        for begin in range(0, len(self), step):
+            yield slice(begin, min(begin + step, len(self)))
+
+    def whole(self) -> NDArray[np.bool_]:
+        """Tell of each call if all its times are known."""
+        known = np.zeros(len(self), bool)
+        for part in self.stretches():
+            arrival, leave = self.times(part)
+            known[part] = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
+        return known
+
+    def forget_arrivals(self, calls: NDArray[np.int64]) -> None:
+        """Nobody is known to have entered these calls."""
+        if isinstance(self.arrival, np.ndarray):
+            self.arrival[calls] = np.nan
+        else:
+            self.arrival.stored.forget_arrivals(calls)
+
+    def forget_member(self, member: int) -> None:
+        """Nothing is known of a member's times."""
+        if isinstance(self.arrival, np.ndarray) and isinstance(self.exit, np.ndarray):
+            self.arrival[:, member] = self.exit[:, member] = np.nan
+        elif not isinstance(self.arrival, np.ndarray):
+            self.arrival.stored.forget_member(member)
+
+    def part(self, calls: slice | NDArray[np.int64]) -> Group:
+        """The group with some of its calls."""
+        stored = getattr(self.arrival, "stored", None)
+        some = {each.name: getattr(self, each.name) for each in fields(self)}
+        some = {name: column if name in ("name", "members") or column is None else column[calls]
+                for name, column in some.items() if stored is None
+                or name not in ("arrival", "exit")}  # fmt: skip
+        if stored is not None:
+            stored = stored.of(calls)
+            some |= {"arrival": stored.arrival, "exit": stored.exit}
+        return Group(**some)
 
 
 @dataclass(frozen=True)

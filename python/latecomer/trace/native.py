@@ -18,18 +18,9 @@ from .contradictions import without_strangers
 from .files import find
 from .last_seen import last_seen
 from .left_out import LeftOut
-from .model import (
-    UNKNOWN,
-    Group,
-    Trace,
-    TraceError,
-    Words,
-    check_size,
-    earliest,
-    ranks_said,
-    text_of,
-)
-from .native_file import VERSION, Comm, File
+from .model import Trace, TraceError, Words, ranks_said, text_of
+from .native_calls import Matching
+from .native_file import VERSION, Clock, File
 from .native_messages import messages_of, remarks_on
 from .same_run import Span, apart, together
 
@@ -49,21 +40,13 @@ def read(folder: str | Path) -> Trace:
     """The trace in a folder. Raises TraceError, which names the file, the place and the value."""
     folder, left = Path(folder), LeftOut()
     paths = find(folder, fits, left)
-    found = [file for path in paths if (file := _read(path, left)) is not None]
+    found = list(native_file.read(paths, left))
     files = _one_a_rank(_of_one_run(_of_one_job(found, left), left), left)
     if not files:
         raise TraceError(f"{folder}: usable files of a trace",
                          f"none of {len(paths)} ({left.said()})",
                          "right would be rank-0.trace, ... of one job, whole")  # fmt: skip
     return _joined(folder, dict(sorted(files.items())), left)
-
-
-def _read(path: Path, left: LeftOut) -> File | None:
-    try:
-        return native_file.read(path, left)
-    except TraceError as error:
-        left.add("files that cannot be used", error)
-        return None
 
 
 def _of_one_job(files: Sequence[File], left: LeftOut) -> list[File]:
@@ -76,8 +59,8 @@ def _of_one_job(files: Sequence[File], left: LeftOut) -> list[File]:
         if int(file.header["ranks"]) == ranks:
             found.append(file)
         else:
-            offset = native_file.HEADER.fields["ranks"][1]
-            left.add("files of another number of ranks than most", f"{file.path}, byte {offset}",
+            where = f"{file.path}, byte {native_file.RANKS_BYTE}"
+            left.add("files of another number of ranks than most", where,
                      f"ranks: {file.header['ranks']}; right would be {ranks}")  # fmt: skip
     return found
 
@@ -103,10 +86,11 @@ def _one_a_rank(files: Sequence[File], left: LeftOut) -> dict[int, File]:
 
 
 def _span(file: File) -> Span:
-    """From the begin that the file tells to its end, or to that of its last call."""
+    """From the begin that the file tells to its end, or to that of its last call or message."""
     begin, end = int(file.header["begin"]), int(file.header["end"])
     if not end:
-        end = max(begin, int(file.calls["exit"].max(initial=begin)))
+        last = int(file.messages["end"].max(initial=begin))
+        end = max(begin, file.last_exit, last)
     clock = int(file.header["clock"]) or f"rank {file.header['rank']}"
     return Span(clock, begin * _NS, end * _NS, int(file.header["real"]) * _NS)
 
@@ -132,23 +116,24 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
                        f"{limit}")  # fmt: skip
     words = Words()
     zero = int(first.header["begin"])  # so that doubles hold nanoseconds
-    found = (_group(key, files, words, zero, left) for key in _keys(files))
+    for file in files.values():
+        file.number_texts(words)
+    clocks = _numbered([int(files[r].header["clock"]) or -1 - r if r in files else -1 - r
+                        for r in range(ranks)])  # fmt: skip
+    matching = Matching(files, words, clocks, zero, left)
+    found = [matching.group(key) for key in _keys(files)]
     groups = [group for group in found if group is not None]
-    if not groups and left.remarks():
+    messages_there = any(len(file.messages) for file in files.values())
+    if not groups and not messages_there and left.remarks():
         raise TraceError(f"{folder}: usable calls of a trace", f"none ({left.said()})",
                          "right would be rank-0.trace, ... of one job, whole")  # fmt: skip
-    clocks = [int(files[r].header["clock"]) or -1 - r if r in files else -1 - r
-              for r in range(ranks)]  # fmt: skip
-    without_strangers(groups, words, clocks, left)
-    groups = [group for group in groups if np.isfinite(group.arrival).any()]
-    of_others = (_group(key, files, words, zero, left, "overlapping") for key in _keys(files))
+    without_strangers(groups, words, clocks, left, matching.gaps)
+    groups = [group for group in groups if matching.has_times(group)]
+    of_others = (matching.group(key, overlapping=True) for key in _keys(files))
     overlapping = [group for group in of_others if group is not None and len(group)]
     known = _known(files, clocks, zero)
     connected = all(clocks[rank] in known for rank in files)
     offsets = align.align(groups, words, clocks, known)
-    groups, overlapping = (
-        [align.apply(group, offsets) for group in each] for each in (groups, overlapping)
-    )
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
     error = np.full(ranks, np.nan)
     for rank, file in files.items():
@@ -156,12 +141,8 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         if file.header["end"]:
             end[rank] = offsets[rank].apply(np.array([file.header["end"] - zero]) * _NS)[0]
         error[rank] = offsets[rank].error
-    start = earliest(begin, *(group.arrival for group in groups))
-    for group in [*groups, *overlapping]:
-        np.subtract(group.arrival, start, out=group.arrival)
-        np.subtract(group.exit, start, out=group.exit)
-        if group.completed is not None:
-            np.subtract(group.completed, start, out=group.completed)
+    start = matching.set_clocks(groups, overlapping, offsets, begin)
+    overlapping = [matching.completed(group, offsets, start) for group in overlapping]
 
     def seconds(rank: int, times: NDArray[Any]) -> NDArray[np.float64]:
         return offsets[rank].apply((times - zero) * _NS) - start
@@ -205,117 +186,10 @@ def _keys(files: Mapping[int, File]) -> list[tuple[int, int]]:
                               for comm in files[rank].comms.values()))  # fmt: skip
 
 
-def _group(
-    key: tuple[int, int],
-    files: Mapping[int, File],
-    words: Words,
-    zero: int,
-    left: LeftOut,
-    which: str = "calls",
-) -> Group | None:
-    """The calls of one communicator, matched by their sequence; None: there are none to tell of.
-
-    `which`: the name of those calls in a file.
-    """
-    parts = _parts(key, files, left, which)
-    name, members = parts[0][1].name, parts[0][1].members
-    sequence = np.unique(np.concatenate([calls["sequence"] for _, _, calls in parts]))
-    shape = (len(sequence), len(members))
-    try:
-        check_size(name, *shape, sum(len(calls) for _, _, calls in parts))
-    except TraceError as error:
-        left.add("calls of communicators that are too large", error, count=len(sequence))
-        return None
-    arrival, leave = np.full(shape, np.nan), np.full(shape, np.nan)
-    completed = np.full(shape, np.nan) if which == "overlapping" else None
-    words_of = {name: np.full(len(sequence), UNKNOWN, np.int32)
-                for name in ("collective", "op", "site", "algorithm")}  # fmt: skip
-    size = np.full(len(sequence), UNKNOWN, np.int64)
-    element, root = (np.full(len(sequence), UNKNOWN, np.int32) for _ in range(2))
-    served = np.full(len(sequence), UNKNOWN, np.int8)
-    mixed = np.zeros(len(sequence), bool)
-    for file, comm, calls in parts:
-        at = np.searchsorted(sequence, calls["sequence"])
-        arrival[at, comm.rank] = (calls["arrival"] - zero) * _NS
-        leave[at, comm.rank] = (calls["exit"] - zero) * _NS
-        if completed is not None:
-            completed[at, comm.rank] = _completed(file, calls, zero)
-        for field, column in words_of.items():
-            texts = _words(file, calls[field], words)
-            fresh = column[at] == UNKNOWN
-            if field == "collective" and (differ := ~fresh & (column[at] != texts)).any():
-                told = words[int(texts[differ][0])], words[int(column[at[differ]][0])]
-                left.add("calls that are another collective on lower ranks",
-                         f"{file.path}: call {calls['sequence'][differ][0]} on {comm.name!r}",
-                         f"{told[0]}, not {told[1]}", int(differ.sum()))  # fmt: skip
-                mixed[at[differ]] = True
-            column[at[fresh]] = texts[fresh]
-        size[at] = np.maximum(size[at], calls["bytes"])
-        element[at] = np.maximum(element[at], calls["element_bytes"])
-        root[at] = np.maximum(root[at], calls["root"])
-        served[at] = np.maximum(served[at], calls["served"].astype(np.int8))
-    own = ~mixed
-    if not own.any():
-        return None
-    return Group(
-        name=name,
-        members=np.array(members, np.int32),
-        sequence=sequence[own].astype(np.int64),
-        collective=words_of["collective"][own],
-        bytes=size[own],
-        element_bytes=element[own],
-        operator=words_of["op"][own],
-        root=root[own],
-        site=words_of["site"][own],
-        algorithm=words_of["algorithm"][own],
-        served=served[own],
-        arrival=arrival[own],
-        exit=leave[own],
-        completed=completed[own] if completed is not None else None,
-    )
-
-
-def _completed(file: File, calls: NDArray[Any], zero: int) -> NDArray[np.float64]:
-    """When the calls that completed these were entered, in seconds; NaN: not known."""
-    number = calls["communicator"][:1]
-    own = file.completions[file.completions["communicator"] == number]
-    own = own[np.argsort(own["sequence"], kind="stable")]
-    at = np.searchsorted(own["sequence"], calls["sequence"])
-    found = np.full(len(calls), np.nan)
-    there = at < len(own)
-    there[there] = own["sequence"][at[there]] == calls["sequence"][there]
-    begin = own["begin"][at[there]]
-    within = (begin >= calls["arrival"][there]) & (begin <= calls["exit"][there])
-    found[there] = np.where(within, (begin - zero) * _NS, np.nan)
-    return found
-
-
-def _parts(
-    key: tuple[int, int], files: Mapping[int, File], left: LeftOut, which: str
-) -> list[tuple[File, Comm, NDArray[Any]]]:
-    """What the files hold of a communicator, by its ranks: those that name its members alike."""
-    parts = [(file, comm, calls[calls["communicator"] == number])
-             for file in files.values() for calls in (getattr(file, which),)
-             for number, comm in file.comms.items()
-             if comm.key == key]  # fmt: skip
-    members = Counter(comm.members for _, comm, _ in parts).most_common(1)[0][0]
-    found: dict[int, tuple[File, Comm, NDArray[Any]]] = {}
-    for part in parts:
-        file, comm, calls = part
-        if comm.members != members or comm.rank in found:
-            left.add("calls of communicators that other files describe differently",
-                     f"{file.path}: members of communicator {comm.name!r}",
-                     f"{comm.members[:8]}; in most files {members[:8]}", len(calls))  # fmt: skip
-        else:
-            found[comm.rank] = part
-    return [found[rank] for rank in sorted(found)]
-
-
-def _words(file: File, numbers: NDArray[np.uint32], words: Words) -> NDArray[np.int32]:
-    """The trace's numbers of a file's texts; of one that the file lacks, that of ""."""
-    known, which = np.unique(numbers, return_inverse=True)
-    places = [words.place(file.texts.get(number, "")) for number in known.tolist()]
-    return np.array(places, np.int32)[which] if len(numbers) else np.zeros(0, np.int32)
+def _numbered(clocks: Sequence[int]) -> list[int]:
+    """From 0, since those of files have 64 bits, and negative ones are added."""
+    number = {clock: at for at, clock in enumerate(dict.fromkeys(clocks))}
+    return [number[clock] for clock in clocks]
 
 
 def _known(files: Mapping[int, File], clocks: Sequence[int], zero: int) -> dict[int, align.Offset]:
@@ -328,8 +202,8 @@ def _known(files: Mapping[int, File], clocks: Sequence[int], zero: int) -> dict[
                 continue
             for number, comm in file.comms.items():
                 base = known.get(clocks[comm.members[0]])
-                own = file.clocks[file.clocks["communicator"] == number]
-                if base is None or not len(own):
+                own = [each for each in file.clocks if each.communicator == number]
+                if base is None or not own:
                     continue
                 known[clocks[rank]] = _chained(own, base, zero)
                 break
@@ -338,14 +212,14 @@ def _known(files: Mapping[int, File], clocks: Sequence[int], zero: int) -> dict[
     return known
 
 
-def _chained(records: NDArray[Any], base: align.Offset, zero: int) -> align.Offset:
+def _chained(own: Sequence[Clock], base: align.Offset, zero: int) -> align.Offset:
     """The offset by the library's models, from a clock whose own offset is `base`.
 
     A model gives absolute times of the other clock, which `zero` is taken from on both sides.
     """
-    origin = (records["origin"] - zero) * _NS
-    there = origin + records["offset"]
+    origin = np.array([each.origin - zero for each in own]) * _NS
+    there = origin + np.array([each.offset for each in own])
     offsets = base.apply(there) - origin
     order = np.argsort(origin)
-    error = float(records["error"].max()) + base.error
+    error = max(each.error for each in own) + base.error
     return align.Offset(origin[order], offsets[order], error)

@@ -35,9 +35,7 @@ class _Archive:
 
     def __init__(self, library: Any, out: Any, trace: Trace) -> None:
         self.library, self.out, self.trace = library, out, trace
-        self.whole = [np.flatnonzero(np.isfinite(group.arrival).all(axis=1)
-                                     & np.isfinite(group.exit).all(axis=1))
-                      for group in trace.groups]  # fmt: skip
+        self.whole = [np.flatnonzero(group.whole()) for group in trace.groups]
         self.locations = self._locations()
         self.communicators = self._communicators()
         role, mpi = library.RegionRole.COLL_OTHER, library.Paradigm.MPI
@@ -92,7 +90,8 @@ class _Archive:
         for number, group in enumerate(self.trace.groups):
             known = self.whole[number]
             for place in np.flatnonzero(group.members == rank):
-                ticks = (_ticks(group.arrival[known, place]), _ticks(group.exit[known, place]))
+                times = group.times(known, np.array([place]))
+                ticks = (_ticks(each[:, 0]) for each in times)
                 found += zip(*ticks, [number] * len(known), known.tolist(), strict=True)
         return sorted(found)
 

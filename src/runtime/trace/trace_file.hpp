@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/own_descriptor.hpp"
-#include "runtime/trace/trace_records.hpp"
+#include "trace/records.hpp"
 
 namespace latecomer::trace {
 

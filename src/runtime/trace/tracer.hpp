@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "runtime/call/call.hpp"
-#include "runtime/trace/trace_records.hpp"
+#include "trace/records.hpp"
 
 namespace latecomer {
 struct CommState;

@@ -1,0 +1,302 @@
+#include "bind_trace.hpp"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "base/parallel.hpp"
+#include "lateness/calls.hpp"
+#include "trace/matched_calls.hpp"
+#include "trace/read_file.hpp"
+
+namespace latecomer {
+namespace {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <class Number>
+using Column = nb::ndarray<nb::numpy, Number, nb::ndim<1>, nb::c_contig>;
+template <class Number>
+using Matrix = nb::ndarray<nb::numpy, Number, nb::ndim<2>, nb::c_contig>;
+using Times = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Memory of a new array, whose owner is the array.
+template <class Array, class... Lengths>
+Array made(Lengths... lengths) {
+  using Number = typename Array::Scalar;
+  auto memory = std::make_unique_for_overwrite<Number[]>((std::size_t{1} * ... * lengths));
+  Number* const data = memory.get();
+  const nb::capsule owner(memory.release(), [](void* at) noexcept {
+    const std::unique_ptr<Number[]> freed(static_cast<Number*>(at));
+  });
+  return Array(data, {lengths...}, owner);
+}
+
+template <class Array>
+auto view(const Array& array) {
+  return std::span(array.data(), array.size());
+}
+
+/// Columns by their names.
+class Columns {
+ public:
+  template <class Array, class... Lengths>
+  auto add(const char* name, Lengths... lengths) {
+    const auto array = made<Array>(lengths...);
+    all_[name] = array;
+    return view(array);
+  }
+  [[nodiscard]] const nb::dict& all() const { return all_; }
+
+ private:
+  nb::dict all_;
+};
+
+nb::dict examine_calls(const Times& arrival, const Times& exit, const Flags& by_all) {
+  const std::size_t calls = arrival.shape(0);
+  const std::size_t ranks = arrival.shape(1);
+  using Time = Column<double>;
+  using Rank = Column<std::int32_t>;
+  Columns found;
+  const CallFigures figures{
+      .lateness = found.add<Matrix<double>>("lateness", calls, ranks),
+      .waiting = found.add<Matrix<double>>("waiting", calls, ranks),
+      .cost = found.add<Matrix<double>>("cost", calls, ranks),
+      .waited = found.add<Time>("waited", calls),
+      .moved = found.add<Time>("moved", calls),
+      .spread = found.add<Time>("spread", calls),
+      .alone = found.add<Time>("alone", calls),
+      .after = found.add<Time>("after", calls),
+      .last = found.add<Rank>("last", calls),
+      .first = found.add<Rank>("first", calls),
+  };
+  const RankSums sums{
+      .waiting = found.add<Time>("rank_waiting", ranks),
+      .moving = found.add<Time>("rank_moving", ranks),
+      .cost = found.add<Time>("rank_cost", ranks),
+      .lateness = found.add<Time>("rank_lateness", ranks),
+      .squares = found.add<Time>("squares", ranks),
+      .products = found.add<Time>("products", ranks),
+  };
+  const WholeCalls whole{ranks,
+                         view(arrival),
+                         view(exit),
+                         {reinterpret_cast<const std::uint8_t*>(by_all.data()), by_all.size()}};
+  {
+    const nb::gil_scoped_release released;
+    examine(whole, figures, sums);
+  }
+  return found.all();
+}
+
+// ---- files of traces
+
+template <class Number>
+Column<Number> copied(const std::vector<Number>& numbers) {
+  const auto array = made<Column<Number>>(numbers.size());
+  std::ranges::copy(numbers, array.data());
+  return array;
+}
+
+nb::bytes trimmed(std::string_view raw) {
+  raw = raw.substr(0, raw.find_last_not_of('\0') + 1);
+  return nb::bytes(raw.data(), raw.size());
+}
+
+/// A file, and the trace's numbers of its texts.
+struct PyRankFile {
+  std::shared_ptr<trace::RankFile> file;
+  std::shared_ptr<const trace::Numbered> words;
+  std::int32_t nothing = 0;
+
+  [[nodiscard]] nb::dict header() const {
+    const trace::Header& header = file->header;
+    nb::dict all;
+    all["rank"] = header.rank;
+    all["ranks"] = header.ranks;
+    all["pid"] = header.pid;
+    all["clock"] = header.clock;
+    all["begin"] = header.begin;
+    all["real"] = header.real;
+    all["end"] = header.end;
+    all["dropped"] = header.dropped;
+    all["limit"] = header.limit;
+    all["host"] = trimmed({header.host.data(), header.host.size()});
+    all["messages"] = header.messages;
+    all["messages_lost"] = header.messages_lost;
+    const trace::Status& status = header.status;
+    all["turn"] = status.turn;
+    all["doing"] = static_cast<int>(status.doing);
+    all["doing_what"] = static_cast<int>(status.what);
+    all["since"] = status.since;
+    all["doing_sequence"] = status.sequence;
+    all["doing_communicator"] = status.communicator;
+    all["doing_name"] = status.name;
+    all["doing_peer"] = status.peer;
+    all["doing_site"] = status.site;
+    return all;
+  }
+  [[nodiscard]] nb::object refused() const {
+    if (!file->refused) return nb::none();
+    const trace::Refusal& refused = *file->refused;
+    return nb::make_tuple(refused.byte, refused.what, refused.value, refused.right);
+  }
+  [[nodiscard]] nb::list faults() const {
+    nb::list all;
+    for (const trace::Fault& each : file->faults) {
+      all.append(nb::make_tuple(each.what, each.byte, each.value, each.count));
+    }
+    return all;
+  }
+  [[nodiscard]] nb::dict texts() const {
+    nb::dict all;
+    for (const auto& [number, text] : file->texts) {
+      all[nb::int_(number)] = nb::bytes(text.data(), text.size());
+    }
+    return all;
+  }
+  [[nodiscard]] nb::list comms() const {
+    nb::list all;
+    for (const trace::FileComm& each : file->comms) {
+      all.append(nb::make_tuple(each.id, each.key, each.number, each.rank, each.name,
+                                copied(each.members), each.calls.place->size(),
+                                each.overlapping.place->size()));
+    }
+    return all;
+  }
+  [[nodiscard]] nb::list clocks() const {
+    nb::list all;
+    for (const trace::Clock& each : file->clocks) {
+      all.append(nb::make_tuple(each.communicator, each.origin, each.offset, each.error));
+    }
+    return all;
+  }
+  /// The records' bytes, which the file does not hold after that.
+  template <class Record>
+  [[nodiscard]] static Matrix<std::uint8_t> taken(std::vector<Record>& records) {
+    const auto own = std::exchange(records, {});
+    const auto array = made<Matrix<std::uint8_t>>(own.size(), sizeof(Record));
+    if (!own.empty()) std::memcpy(array.data(), own.data(), own.size() * sizeof(Record));
+    return array;
+  }
+  [[nodiscard]] Matrix<std::uint8_t> messages() const { return taken(file->messages); }
+  [[nodiscard]] Matrix<std::uint8_t> completions() const { return taken(file->completions); }
+  void number_texts(const std::vector<std::pair<std::uint32_t, std::int32_t>>& numbers,
+                    std::int32_t other) {
+    auto known = std::make_shared<trace::Numbered>(std::size_t{1} << 16);
+    for (const auto& [id, word] : numbers) known->set(id, word);
+    words = known;
+    nothing = other;
+  }
+};
+
+std::vector<PyRankFile> read_trace_files(const std::vector<std::pair<nb::bytes, int>>& named) {
+  std::vector<std::pair<std::string, int>> paths;
+  for (const auto& [path, rank] : named) {
+    paths.emplace_back(std::string(path.c_str(), path.size()), rank);
+  }
+  std::vector<PyRankFile> found(paths.size());
+  const nb::gil_scoped_release released;
+  trace::SharedNumbers shared;
+  in_parallel(paths.size(), 2, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t at = begin; at < end; ++at) {
+      const auto& [path, rank] = paths[at];
+      found[at].file = std::make_shared<trace::RankFile>(trace::read_rank_file(path, rank, shared));
+    }
+  });
+  return found;
+}
+
+using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::unique_ptr<trace::MatchedCalls> match_calls(
+    const std::vector<std::pair<PyRankFile*, std::size_t>>& parts, bool overlapping,
+    std::int64_t zero) {
+  std::vector<trace::Part> own;
+  for (const auto& [file, comm] : parts) {
+    own.push_back({file->file, comm, file->words, file->nothing});
+  }
+  const nb::gil_scoped_release released;
+  return std::make_unique<trace::MatchedCalls>(std::move(own), overlapping, zero);
+}
+
+nb::dict columns_of(const trace::MatchedCalls& calls, const Numbers& clocks) {
+  trace::CallColumns found;
+  std::vector<trace::Mixed> mixed;
+  {
+    const nb::gil_scoped_release released;
+    found = calls.match(view(clocks), mixed);
+  }
+  nb::dict all;
+  all["sequence"] = copied(calls.sequence());
+  all["collective"] = copied(found.collective);
+  all["operator"] = copied(found.op);
+  all["site"] = copied(found.site);
+  all["algorithm"] = copied(found.algorithm);
+  all["bytes"] = copied(found.bytes);
+  all["element_bytes"] = copied(found.element_bytes);
+  all["root"] = copied(found.root);
+  all["served"] = copied(found.served);
+  all["gap"] = copied(found.gap);
+  all["mixed"] = copied(found.mixed);
+  nb::list odd;
+  for (const trace::Mixed& each : mixed) {
+    odd.append(nb::make_tuple(each.count, each.call, each.collective, each.others));
+  }
+  all["differ"] = odd;
+  return all;
+}
+
+nb::tuple times_of(const trace::MatchedCalls& calls, const Numbers& rows, const Numbers& parts) {
+  const auto arrival = made<Matrix<double>>(rows.size(), parts.size());
+  const auto exit = made<Matrix<double>>(rows.size(), parts.size());
+  {
+    const nb::gil_scoped_release released;
+    calls.read(view(rows), view(parts), view(arrival), view(exit));
+  }
+  return nb::make_tuple(arrival, exit);
+}
+
+}  // namespace
+
+void bind_trace(nb::module_& module) {
+  nb::class_<PyRankFile>(module, "RankFile")
+      .def("header", &PyRankFile::header)
+      .def("refused", &PyRankFile::refused)
+      .def("faults", &PyRankFile::faults)
+      .def("texts", &PyRankFile::texts)
+      .def("comms", &PyRankFile::comms)
+      .def("clocks", &PyRankFile::clocks)
+      .def("messages", &PyRankFile::messages)
+      .def("completions", &PyRankFile::completions)
+      .def("number_texts", &PyRankFile::number_texts, "numbers"_a, "nothing"_a)
+      .def_prop_ro("messages_whole",
+                   [](const PyRankFile& self) { return self.file->messages_whole; })
+      .def_prop_ro("last_exit", [](const PyRankFile& self) { return self.file->last_exit; });
+  module.def("read_trace_files", read_trace_files, "paths_and_ranks"_a);
+  nb::class_<trace::MatchedCalls>(module, "MatchedCalls")
+      .def_prop_ro("calls", [](const trace::MatchedCalls& self) { return self.sequence().size(); })
+      .def("columns", columns_of, "clocks"_a)
+      .def("set_clock",
+           [](trace::MatchedCalls& self, std::size_t part, std::vector<double> times,
+              std::vector<double> offsets, double start) {
+             self.set_clock(part, {std::move(times), std::move(offsets)}, start);
+           })
+      .def("forget_arrivals", &trace::MatchedCalls::forget_arrivals, "call"_a)
+      .def("forget_part", &trace::MatchedCalls::forget_part, "part"_a)
+      .def("times", times_of, "calls"_a, "parts"_a);
+  module.def("match_calls", match_calls, "parts"_a, "overlapping"_a, "zero"_a);
+  module.def("examine_calls", examine_calls, "arrival"_a, "exit"_a, "by_all"_a);
+}
+
+}  // namespace latecomer

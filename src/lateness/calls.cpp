@@ -1,0 +1,206 @@
+#include "lateness/calls.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/parallel.hpp"
+
+namespace latecomer {
+namespace {
+
+constexpr std::size_t kWorthAThread = std::size_t{1} << 16;  // times
+
+/// An arrival and its rank; those of one time are in the order of ranks.
+struct Arrived {
+  Seconds time;
+  std::int32_t rank;
+
+  bool operator<(const Arrived& other) const {
+    return time < other.time || (time == other.time && rank < other.rank);
+  }
+};
+
+/// One call after the other.
+class Examiner {
+ public:
+  Examiner(const WholeCalls& calls, const CallFigures& into)
+      : calls_(calls),
+        into_(into),
+        ranks_(calls.ranks),
+        order_(ranks_),
+        meets_(ranks_),
+        charges_(ranks_) {}
+
+  void operator()(std::size_t call) {
+    const std::size_t at = call * ranks_;
+    arrival_ = calls_.arrival.subspan(at, ranks_);
+    exit_ = calls_.exit.subspan(at, ranks_);
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      order_[rank] = {arrival_[rank], static_cast<std::int32_t>(rank)};
+    }
+    std::ranges::sort(order_, std::less<>());
+    const Seconds last = order_[ranks_ - 1].time;
+    const Seconds second = order_[ranks_ - 2].time;
+    into_.first[call] = order_[0].rank;
+    into_.last[call] = last > second ? order_[ranks_ - 1].rank : -1;
+    into_.spread[call] = be_late(into_.lateness.subspan(at, ranks_));
+    into_.after[call] = *std::ranges::max_element(exit_) - last;
+    const bool all_meet = meet(calls_.by_all[call] != 0);
+    const auto stayed = static_cast<Seconds>(std::ranges::count(meets_, ranks_));
+    into_.alone[call] = (last - second) * (stayed - 1);
+    const auto waiting = into_.waiting.subspan(at, ranks_);
+    wait(call, waiting);
+    all_meet ? charge_of_all() : charge_of_some();
+    charge(into_.cost.subspan(at, ranks_), into_.waited[call]);
+  }
+
+ private:
+  Seconds be_late(std::span<Seconds> lateness) const {
+    const Seconds median = (order_[(ranks_ - 1) / 2].time + order_[ranks_ / 2].time) / 2;
+    Seconds most = -INFINITY;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+      const Seconds from = ranks_ == 2 ? arrival_[1 - rank] : median;
+      lateness[rank] = arrival_[rank] - from;
+      most = std::max(most, lateness[rank]);
+    }
+    return most;
+  }
+
+  /// How many arrivals each place of the order waits for or comes after, its own included. True:
+  /// each of them all.
+  bool meet(bool by_all) {
+    std::ranges::fill(meets_, ranks_);
+    if (by_all) return true;
+    bool all = true;
+    for (std::size_t place = 0; place < ranks_; ++place) {
+      const auto rank = static_cast<std::size_t>(order_[place].rank);
+      const Seconds until = std::max(exit_[rank], arrival_[rank]);
+      const auto later = std::ranges::upper_bound(order_, until, {}, &Arrived::time);
+      meets_[place] = static_cast<std::size_t>(later - order_.begin());
+      all = all && meets_[place] == ranks_;
+    }
+    return all;
+  }
+
+  void wait(std::size_t call, std::span<Seconds> waiting) const {
+    Seconds waited = 0;
+    Seconds moved = 0;
+    for (std::size_t place = 0; place < ranks_; ++place) {
+      const auto rank = static_cast<std::size_t>(order_[place].rank);
+      const Seconds until = std::min(order_[meets_[place] - 1].time, exit_[rank]);
+      waiting[rank] = std::max(until - arrival_[rank], 0.0);
+      waited += waiting[rank];
+      moved += std::max(exit_[rank] - arrival_[rank] - waiting[rank], 0.0);
+    }
+    into_.waited[call] = waited;
+    into_.moved[call] = moved;
+  }
+
+  [[nodiscard]] Seconds gap(std::size_t place) const {
+    return order_[place + 1].time - order_[place].time;
+  }
+
+  void charge_of_all() {
+    Seconds sum = 0;
+    charges_[0] = 0;
+    for (std::size_t there = 1; there < ranks_; ++there) {
+      sum += gap(there - 1) * (static_cast<Seconds>(there) / static_cast<Seconds>(ranks_ - there));
+      charges_[there] = sum;
+    }
+  }
+
+  /// For the ranks that leave after as many arrivals at a time.
+  void charge_of_some() {
+    std::ranges::fill(charges_, 0);
+    first_.assign(ranks_ + 1, ranks_);
+    for (std::size_t place = ranks_; place-- > 0;) first_[meets_[place]] = place;
+    for (std::size_t met = 2; met <= ranks_; ++met) {
+      std::size_t here = 0;
+      Seconds sum = 0;
+      for (std::size_t place = first_[met]; place + 1 < met; ++place) {
+        here += meets_[place] == met ? 1 : 0;
+        sum += gap(place) * static_cast<Seconds>(here) / static_cast<Seconds>(met - 1 - place);
+        charges_[place + 1] += sum;
+      }
+    }
+  }
+
+  /// Where clocks are off, a rank seems to leave before the last one comes, and waits less.
+  void charge(std::span<Seconds> cost, Seconds waited) const {
+    Seconds total = 0;
+    for (const Seconds each : charges_) total += each;
+    const Seconds part = waited / (total > 0 ? total : 1.0);
+    for (std::size_t place = 0; place < ranks_; ++place) {
+      cost[static_cast<std::size_t>(order_[place].rank)] = charges_[place] * part;
+    }
+  }
+
+  const WholeCalls& calls_;
+  const CallFigures& into_;
+  std::size_t ranks_;
+  std::span<const Seconds> arrival_;
+  std::span<const Seconds> exit_;
+  std::vector<Arrived> order_;
+  std::vector<std::size_t> meets_;  // by place in the order, as `charges_`
+  std::vector<Seconds> charges_;
+  std::vector<std::size_t> first_;  // place that meets so many
+};
+
+/// Over all calls, for some ranks: so the sums do not depend on the number of threads.
+void add_up(const WholeCalls& calls, const CallFigures& found, const RankSums& sums,
+            std::size_t begin, std::size_t end) {
+  for (const auto& each :
+       {sums.waiting, sums.moving, sums.cost, sums.lateness, sums.squares, sums.products}) {
+    std::ranges::fill(each.subspan(begin, end - begin), 0);
+  }
+  const std::size_t count = calls.by_all.size();
+  for (std::size_t call = 0; call < count; ++call) {
+    const std::size_t at = call * calls.ranks;
+    for (std::size_t rank = begin; rank < end; ++rank) {
+      const Seconds late = found.lateness[at + rank];
+      const Seconds waited = found.waiting[at + rank];
+      const Seconds inside = calls.exit[at + rank] - calls.arrival[at + rank];
+      sums.waiting[rank] += waited;
+      sums.moving[rank] += std::max(inside - waited, 0.0);
+      sums.cost[rank] += found.cost[at + rank];
+      sums.lateness[rank] += late;
+      sums.squares[rank] += late * late;
+      if (call > 0) sums.products[rank] += late * found.lateness[at - calls.ranks + rank];
+    }
+  }
+}
+
+void check(std::size_t length, std::size_t right, const char* what) {
+  if (length != right) throw Error(what, std::to_string(length), std::to_string(right));
+}
+
+}  // namespace
+
+void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& sums) {
+  const std::size_t count = calls.by_all.size();
+  if (calls.ranks < 2) throw Error("ranks", std::to_string(calls.ranks), "2 or more");
+  for (const std::size_t times : {calls.arrival.size(), calls.exit.size(), into.lateness.size(),
+                                  into.waiting.size(), into.cost.size()}) {
+    check(times, count * calls.ranks, "times of calls");
+  }
+  for (const std::size_t each :
+       {into.waited.size(), into.moved.size(), into.spread.size(), into.alone.size(),
+        into.after.size(), into.last.size(), into.first.size()}) {
+    check(each, count, "calls");
+  }
+  for (const std::size_t each : {sums.waiting.size(), sums.moving.size(), sums.cost.size(),
+                                 sums.lateness.size(), sums.squares.size(), sums.products.size()}) {
+    check(each, calls.ranks, "sums of ranks");
+  }
+  in_parallel(count, kWorthAThread / calls.ranks + 1, [&](std::size_t begin, std::size_t end) {
+    Examiner examiner(calls, into);
+    for (std::size_t call = begin; call < end; ++call) examiner(call);
+  });
+  in_parallel(calls.ranks, kWorthAThread / (count + 1) + 1,
+              [&](std::size_t begin, std::size_t end) { add_up(calls, into, sums, begin, end); });
+}
+
+}  // namespace latecomer

@@ -1,0 +1,105 @@
+// What one rank's trace file holds, checked: see read_file.hpp.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "trace/records.hpp"
+
+namespace latecomer::trace {
+
+/// Numbers that several files share where they are equal, as in most programs.
+template <class Number>
+class Shared {
+ public:
+  using Numbers = std::shared_ptr<const std::vector<Number>>;
+
+  /// These numbers, or the same ones that were given before. Threads may call it at one time.
+  Numbers operator()(std::vector<Number> numbers) {
+    std::uint64_t hash = numbers.size();
+    for (const Number each : numbers) hash = (hash ^ each) * 0x9E3779B97F4A7C15U + (hash >> 32);
+    const std::scoped_lock lock(mutex_);
+    auto [at, end] = known_.equal_range(hash);
+    for (; at != end; ++at) {
+      if (*at->second == numbers) return at->second;
+    }
+    numbers.shrink_to_fit();
+    auto made = std::make_shared<const std::vector<Number>>(std::move(numbers));
+    known_.emplace(hash, made);
+    return made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_multimap<std::uint64_t, Numbers> known_;
+};
+
+using Sequences = Shared<std::uint64_t>::Numbers;
+using Places = Shared<std::uint32_t>::Numbers;
+
+struct SharedNumbers {
+  Shared<std::uint64_t> sequences;
+  Shared<std::uint32_t> places;
+};
+
+/// Calls on a communicator, by their sequence, and their records' places in the file.
+struct CallsOf {
+  Sequences sequence;
+  Places place;
+};
+
+/// A communicator in one file.
+struct FileComm {
+  std::uint32_t id = 0;
+  std::uint64_t key = 0;
+  std::uint32_t number = 0;
+  std::int32_t rank = 0;
+  std::uint32_t name = 0;             // of a text
+  std::vector<std::int32_t> members;  // ranks of the job
+  CallsOf calls;                      // that follow each other
+  CallsOf overlapping;                // calls that another one completed
+};
+
+/// What was left out: how much of it, and the first one as an example.
+struct Fault {
+  std::string what;
+  std::uint64_t byte = 0;  // in the file
+  std::string value;
+  std::uint64_t count = 0;
+};
+
+/// Why a file is of no use.
+struct Refusal {
+  std::int64_t byte = -1;  // in the file; -1: the system cannot read it
+  std::string what, value, right;
+};
+
+inline constexpr std::uint64_t kMostOrder = std::uint64_t{1} << 32;  // of a message; below it
+
+struct RankFile {
+  std::string path;
+  std::optional<Refusal> refused;
+  Header header;
+  std::map<std::uint32_t, std::string> texts;  // bytes, by number
+  std::vector<FileComm> comms;
+  std::vector<Clock> clocks;
+  std::vector<Message> messages;
+  std::uint64_t messages_whole = kMostOrder;  // no message of a lower `order` is missing
+  std::vector<Completion> completions;
+  std::int64_t last_exit =
+      std::numeric_limits<std::int64_t>::min();  // of calls that follow each other
+  std::vector<Fault> faults;
+
+  /// Counts it with those of equal words; the first one is the example.
+  void add(Fault fault);
+};
+
+}  // namespace latecomer::trace

@@ -1,0 +1,319 @@
+#include "trace/read_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "base/own_descriptor.hpp"
+#include "base/writing.hpp"
+#include "trace/rank_calls.hpp"
+
+namespace latecomer::trace {
+namespace {
+
+constexpr std::int32_t kMostRanks = 1 << 20;
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
+constexpr std::int64_t kMostMembers = 1 << 24;  // of all communicators of one file together
+constexpr std::size_t kLongestText = 1 << 16;
+/// For people: what is no letter, digit or sign as its number.
+std::string shown(std::string_view raw) {
+  static constexpr const char* digits = "0123456789abcdef";
+  std::string text = "b'";
+  for (const char each : raw) {
+    if (each >= ' ' && each <= '~') {
+      text += each;
+    } else {
+      const auto number = static_cast<unsigned char>(each);
+      text += {'\\', 'x', digits[number >> 4], digits[number & 15]};
+    }
+  }
+  return text + "'";
+}
+
+class Reader {
+ public:
+  Reader(RankFile& into, SharedNumbers& shared) : file_(into), shared_(shared) {}
+
+  void read(std::int64_t rank) {
+    const OwnDescriptor opened(open(file_.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat about{};
+    if (opened.get() < 0 || fstat(opened.get(), &about) != 0) return refuse_unreadable(errno);
+    const auto size = static_cast<std::uint64_t>(about.st_size);
+    if (size < sizeof(Header)) {
+      return refuse(size, "the file ends in the header", std::to_string(size),
+                    std::to_string(sizeof(Header)) + " bytes");
+    }
+    if (size > kMostBytes) {
+      return refuse(0, "size", std::to_string(size),
+                    "at most " + std::to_string(kMostBytes) + " bytes");
+    }
+    Header& header = file_.header;
+    if (!fill(opened.get(), 0, &header, sizeof header)) return;
+    if (!check_header(rank)) return;
+    const std::uint64_t have = (size - sizeof(Header)) / kRecord;
+    if (header.used > have) {
+      add("ends of files, which are missing", size,
+          std::to_string(have) + " records; used: " + std::to_string(header.used));
+    }
+    records_.resize(std::min(header.used, have));
+    if (!fill(opened.get(), sizeof(Header), records_.data(), records_.size() * kRecord)) return;
+    sort_by_kind();
+    read_texts();
+    if (!read_communicators()) return;
+    Numbered slots(kUsual);
+    for (std::size_t at = 0; at < file_.comms.size(); ++at) {
+      slots.set(file_.comms[at].id, static_cast<std::int32_t>(at));
+    }
+    read_calls({records_, places(Kind::call), about_}, slots, file_, shared_);
+    read_messages({records_, places(Kind::message), about_}, file_);
+    read_clocks();
+    read_completions();
+  }
+
+ private:
+  // ---- what is wrong
+
+  void refuse(std::uint64_t byte, const std::string& what, const std::string& value,
+              const std::string& right) {
+    file_.refused = {static_cast<std::int64_t>(byte), what, value, right};
+  }
+  void refuse_unreadable(int error) {
+    file_.refused = {-1, "cannot be read", meaning_of_error(error), ""};
+  }
+  void add(const std::string& what, std::uint64_t byte, const std::string& value,
+           std::uint64_t count = 1) {
+    file_.add({what, byte, value, count});
+  }
+
+  bool fill(int descriptor, std::uint64_t from, void* into, std::size_t bytes) {
+    for (std::size_t done = 0; done < bytes;) {
+      const ssize_t got = pread(descriptor, static_cast<char*>(into) + done, bytes - done,
+                                static_cast<off_t>(from + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) {
+        refuse_unreadable(got < 0 ? errno : EIO);
+        return false;
+      }
+      done += static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+
+  bool check_header(std::int64_t rank) {
+    const Header& h = file_.header;
+    const auto check = [this](bool good, std::uint64_t byte, const char* name,
+                              const std::string& value, const std::string& right) {
+      if (!good && !file_.refused) refuse(byte, name, value, right);
+    };
+    std::string_view magic(h.magic.data(), h.magic.size());
+    magic = magic.substr(0, magic.find_last_not_of('\0') + 1);
+    check(h.magic == kMagic, 0, "the first bytes", shown(magic),
+          shown({kMagic.data(), kMagic.size()}) + ": no trace");
+    const auto number = [&check](auto value, std::uint64_t byte, const char* name, bool good,
+                                 const std::string& right) {
+      check(good, byte, name, std::to_string(value), right);
+    };
+    number(h.byte_order, offsetof(Header, byte_order), "byte_order", h.byte_order == kByteOrder,
+           "that of this machine");
+    number(h.version, offsetof(Header, version), "version", h.version == kVersion,
+           std::to_string(kVersion) + ": read it with the latecomer of then");
+    number(h.header_bytes, offsetof(Header, header_bytes), "header_bytes",
+           h.header_bytes == sizeof(Header), std::to_string(sizeof(Header)));
+    number(h.record_bytes, offsetof(Header, record_bytes), "record_bytes",
+           h.record_bytes == kRecord, std::to_string(kRecord));
+    number(h.ranks, offsetof(Header, ranks), "ranks", 1 <= h.ranks && h.ranks <= kMostRanks,
+           "1 to " + std::to_string(kMostRanks));
+    number(h.rank, offsetof(Header, rank), "rank", 0 <= h.rank && h.rank < h.ranks,
+           "below " + std::to_string(h.ranks));
+    number(h.rank, offsetof(Header, rank), "rank", h.rank == rank,
+           std::to_string(rank) + ", as the file's name says");
+    number(h.begin, offsetof(Header, begin), "begin", is_time(h.begin), "a time in nanoseconds");
+    number(h.end, offsetof(Header, end), "end", is_time(h.end), "a time in nanoseconds");
+    number(h.real, offsetof(Header, real), "real", is_time(h.real), "a time in nanoseconds");
+    return !file_.refused;
+  }
+
+  void sort_by_kind() {
+    constexpr auto kLast = static_cast<std::uint8_t>(Kind::completion);
+    std::uint64_t strange = 0;
+    std::size_t first = 0;
+    for (std::size_t at = 0; at < records_.size(); ++at) {
+      const std::uint8_t kind = records_[at].kind();
+      if (kind <= kLast) {
+        places_[kind].push_back(static_cast<std::uint32_t>(at));
+      } else if (strange++ == 0) {
+        first = at;
+      }
+    }
+    if (strange == 0) return;
+    add("records of a kind that is not 0 to " + std::to_string(kLast), byte_of(first),
+        "kind of record: " + std::to_string(records_[first].kind()), strange);
+  }
+
+  [[nodiscard]] const std::vector<std::uint32_t>& places(Kind kind) const {
+    return places_[static_cast<std::size_t>(kind)];
+  }
+
+  // ---- texts and communicators
+
+  /// Each in one or more records.
+  void read_texts() {
+    std::string pieces;
+    std::int64_t number = -1;
+    for (const std::uint32_t place : places(Kind::text)) {
+      const auto record = records_[place].as<Text>();
+      if (record.id != number) {
+        pieces.clear();
+        number = record.id;
+      }
+      if (record.bytes > record.piece.size() || pieces.size() + record.bytes > kLongestText) {
+        add("pieces of texts that are too long", byte_of(place) + offsetof(Text, bytes),
+            "length of a text: " + std::to_string(record.bytes) + "; right would be at most 56");
+        continue;
+      }
+      pieces.append(record.piece.data(), record.bytes);
+      if (record.last == 0) continue;
+      if (!file_.texts.emplace(record.id, pieces).second) {
+        add("texts whose number another one has", byte_of(place) + offsetof(Text, id),
+            "id of a text: " + std::to_string(number));
+      }
+      number = -1;
+    }
+    for (const auto& [id, text] : file_.texts) about_.texts.set(id, 0);
+  }
+
+  bool read_communicators() {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> lists;
+    for (const std::uint32_t place : places(Kind::members)) {
+      lists[records_[place].as<Members>().communicator].push_back(place);
+    }
+    std::int64_t total = 0;
+    std::map<std::uint32_t, std::size_t> known;
+    for (const std::uint32_t place : places(Kind::communicator)) {
+      const auto record = records_[place].as<Communicator>();
+      total += std::max(record.size, 0);
+      if (total > kMostMembers) {
+        refuse(byte_of(place), "members of all communicators", std::to_string(total),
+               "at most " + std::to_string(kMostMembers));
+        return false;
+      }
+      std::vector<std::int32_t> members = members_of(record, lists);
+      if (!check(record, place, members)) continue;
+      const auto [at, fresh] = known.emplace(record.id, file_.comms.size());
+      if (fresh) file_.comms.emplace_back();
+      file_.comms[at->second] = {record.id,   record.key,  record.number,
+                                 record.rank, record.name, std::move(members),
+                                 {},          {}};
+    }
+    for (const FileComm& comm : file_.comms) {
+      about_.comms.set(comm.id, static_cast<std::int32_t>(comm.members.size()));
+    }
+    return true;
+  }
+
+  /// Empty: the size is wrong, or one of them is no rank.
+  std::vector<std::int32_t> members_of(
+      const Communicator& record,
+      const std::map<std::uint32_t, std::vector<std::uint32_t>>& lists) const {
+    const std::int32_t ranks = file_.header.ranks;
+    std::vector<std::int32_t> members;
+    if (record.size < 1 || record.size > ranks) return members;
+    if (record.listed == 0) {
+      for (std::int64_t i = 0; i < record.size; ++i) {
+        const std::int64_t rank = record.first + i * record.stride;
+        if (rank < 0 || rank >= ranks) return {};
+        members.push_back(static_cast<std::int32_t>(rank));
+      }
+      return members;
+    }
+    const auto own = lists.find(record.id);
+    if (own == lists.end()) return members;
+    for (const std::uint32_t place : own->second) {
+      const auto part = records_[place].as<Members>();
+      const auto count = std::min<std::size_t>(part.count, part.ranks.size());
+      for (const std::int32_t rank : std::span(part.ranks).first(count)) {
+        if (rank < 0 || rank >= ranks) return {};
+        members.push_back(rank);
+      }
+    }
+    return members;
+  }
+
+  bool check(const Communicator& record, std::size_t place,
+             const std::vector<std::int32_t>& members) {
+    const Header& header = file_.header;
+    std::vector<std::int32_t> sorted = members;
+    std::ranges::sort(sorted);
+    const auto size = static_cast<std::size_t>(std::max(record.size, 0));
+    const bool whole = members.size() == size && std::ranges::adjacent_find(sorted) == sorted.end();
+    const bool inside = 0 <= record.rank && record.rank < record.size;
+    bool good = true;
+    const auto rule = [&](bool holds, const char* name, std::size_t byte, std::int64_t value,
+                          const char* right) {
+      if (holds || !good) return;
+      good = false;
+      add(std::string("communicators whose ") + name + " is not " + right, byte_of(place) + byte,
+          std::string(name) + " of a communicator: " + std::to_string(value));
+    };
+    rule(1 <= record.size && record.size <= header.ranks, "size", offsetof(Communicator, size),
+         record.size, "1 to the number of ranks");
+    rule(inside, "rank", offsetof(Communicator, rank), record.rank, "below its size");
+    rule(about_.texts.has(record.name), "name", offsetof(Communicator, name), record.name,
+         "the number of a text");
+    rule(whole, "first", offsetof(Communicator, first), record.first,
+         "that of as many different ranks as it has");
+    rule(whole && inside && members[static_cast<std::size_t>(record.rank)] == header.rank, "rank",
+         offsetof(Communicator, rank), record.rank, "that of the file's rank");
+    return good;
+  }
+
+  void read_clocks() {
+    std::uint64_t wrong = 0;
+    std::size_t first = 0;
+    for (const std::uint32_t place : places(Kind::clock)) {
+      const auto clock = records_[place].as<Clock>();
+      bool good = about_.comms.has(clock.communicator) && is_time(clock.origin);
+      for (const double each : {clock.offset, clock.error, clock.drift, clock.drift_error}) {
+        good = good && std::isfinite(each);
+      }
+      if (good && clock.error >= 0) {
+        file_.clocks.push_back(clock);
+      } else if (wrong++ == 0) {
+        first = place;
+      }
+    }
+    if (wrong > 0) add("comparisons of clocks that are wrong", byte_of(first), "", wrong);
+  }
+
+  /// Those that are wrong belong to no call.
+  void read_completions() {
+    for (const std::uint32_t place : places(Kind::completion)) {
+      const auto record = records_[place].as<Completion>();
+      if (is_time(record.begin)) file_.completions.push_back(record);
+    }
+  }
+
+  RankFile& file_;
+  SharedNumbers& shared_;
+  std::vector<Raw> records_;
+  std::array<std::vector<std::uint32_t>, 8> places_;  // by kind
+  static constexpr std::size_t kUsual = 1 << 16;
+  About about_{file_.header, Numbered(kUsual), Numbered(kUsual)};
+};
+
+}  // namespace
+
+RankFile read_rank_file(const std::string& path, std::int64_t rank, SharedNumbers& shared) {
+  RankFile file;
+  file.path = path;
+  Reader(file, shared).read(rank);
+  return file;
+}
+
+}  // namespace latecomer::trace

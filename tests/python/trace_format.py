@@ -1,0 +1,49 @@
+"""The format of the library's trace files, src/trace/records.hpp, for tests that write such files."""
+
+import numpy as np
+from latecomer.trace.native_file import MESSAGE, VERSION, WHAT
+
+__all__ = ["ANY_SOURCE", "ANY_TAG", "A_CALL", "A_CLOCK", "A_COMMUNICATOR", "A_MEMBERS", "A_MESSAGE", "A_TEXT", "CALL", "CLOCK",
+           "COMMUNICATOR", "HEADER", "MAGIC", "MATCHED_PROBE", "MEMBERS", "MESSAGE", "NONBLOCKING",
+           "PERSISTENT", "TEXT", "UNUSED", "VERSION",
+           "WHAT", "calls_of"]  # fmt: skip
+
+MAGIC = b"LATETRC\0"
+HEADER = np.dtype([
+    ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
+    ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
+    ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
+    ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("messages", "<u8"),
+    ("messages_lost", "<u8"), ("first_lost", "<u8"),
+    ("turn", "<u4"), ("doing", "u1"), ("doing_what", "u1"), ("_", "V2"),
+    ("since", "<i8"), ("doing_sequence", "<i8"), ("doing_communicator", "<u4"),
+    ("doing_name", "<u4"), ("doing_peer", "<i4"), ("doing_site", "<u4"),
+])  # fmt: skip
+TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
+                 ("piece", "V56")])  # fmt: skip
+COMMUNICATOR = np.dtype([
+    ("kind", "u1"), ("listed", "u1"), ("_", "V2"), ("id", "<u4"), ("key", "<u8"),
+    ("number", "<u4"), ("size", "<i4"), ("rank", "<i4"), ("name", "<u4"), ("first", "<i4"),
+    ("stride", "<i4"), ("__", "V24"),
+])  # fmt: skip
+MEMBERS = np.dtype([("kind", "u1"), ("count", "u1"), ("_", "V2"), ("communicator", "<u4"),
+                    ("first", "<u4"), ("__", "V4"), ("ranks", "<i4", 12)])  # fmt: skip
+CALL = np.dtype([
+    ("kind", "u1"), ("served", "u1"), ("overlaps", "u1"), ("_", "V1"), ("communicator", "<u4"),
+    ("sequence", "<u8"),
+    ("bytes", "<i8"), ("arrival", "<i8"), ("exit", "<i8"), ("collective", "<u4"),
+    ("site", "<u4"), ("algorithm", "<u4"), ("op", "<u4"), ("root", "<i4"),
+    ("element_bytes", "<i4"),
+])  # fmt: skip
+CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin", "<i8"),
+                  ("offset", "<f8"), ("error", "<f8"), ("drift", "<f8"), ("drift_error", "<f8"),
+                  ("__", "V16")])  # fmt: skip
+UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION = range(8)
+NONBLOCKING, PERSISTENT, ANY_SOURCE, ANY_TAG, MATCHED_PROBE = 1, 2, 4, 8, 16  # bits of flags
+
+
+def calls_of(path, overlaps=0):
+    """The records of the calls in a file, right or wrong; `overlaps`: of those of this value."""
+    used = int(np.fromfile(path, HEADER, 1)["used"][0])
+    calls = np.fromfile(path, CALL, used, offset=HEADER.itemsize)
+    return calls[(calls["kind"] == A_CALL) & (calls["overlaps"] == overlaps)]
