@@ -29,10 +29,9 @@ class PyTracedJob {
  public:
   PyTracedJob(Numbers rank, Times begin, Times end, Numbers place, Numbers cause, Numbers meets,
               Numbers step, Numbers post_rank, Times post_time, Numbers post_step, Numbers order,
-              Times beyond, Times start, Numbers windows)
-      : numbers_{std::move(rank),      std::move(place), std::move(cause),
-                 std::move(meets),     std::move(step),  std::move(post_rank),
-                 std::move(post_step), std::move(order), std::move(windows)},
+              Times beyond, Times start)
+      : numbers_{std::move(rank), std::move(place),     std::move(cause),     std::move(meets),
+                 std::move(step), std::move(post_rank), std::move(post_step), std::move(order)},
         times_{std::move(begin), std::move(end), std::move(post_time), std::move(beyond),
                std::move(start)} {}
 
@@ -74,17 +73,16 @@ class PyTracedJob {
 
  private:
   [[nodiscard]] TracedJob job() const {
-    const auto& [rank, place, cause, meets, step, post_rank, post_step, order, windows] = numbers_;
+    const auto& [rank, place, cause, meets, step, post_rank, post_step, order] = numbers_;
     const auto& [begin, end, post_time, beyond, start] = times_;
     return {{view(rank), view(begin), view(end), view(place), view(cause), view(meets), view(step)},
             {view(post_rank), view(post_time), view(post_step)},
             view(order),
             view(beyond),
-            view(start),
-            view(windows)};
+            view(start)};
   }
 
-  std::array<Numbers, 9> numbers_;
+  std::array<Numbers, 8> numbers_;
   std::array<Times, 5> times_;
 };
 
@@ -93,10 +91,9 @@ class PyTracedJob {
 void bind_origin(nb::module_& module) {
   nb::class_<PyTracedJob>(module, "TracedJob")
       .def(nb::init<Numbers, Times, Times, Numbers, Numbers, Numbers, Numbers, Numbers, Times,
-                    Numbers, Numbers, Times, Times, Numbers>(),
+                    Numbers, Numbers, Times, Times>(),
            nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "meets"_a, "step"_a,
-           "post_rank"_a, "post_time"_a, "post_step"_a, "order"_a, "beyond"_a, "start"_a,
-           "windows"_a)
+           "post_rank"_a, "post_time"_a, "post_step"_a, "order"_a, "beyond"_a, "start"_a)
       .def("origins", &PyTracedJob::origins)
       .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "moving"_a, "first"_a,
            "calls"_a, "exits"_a.none(), "stretches"_a);

@@ -30,12 +30,12 @@ class Charging {
  public:
   explicit Charging(const TracedJob& job)
       : job_(job),
-        accounts_(job.ranks()),
-        after_(job.ranks(), 0),
+        accounts_(job.start.size()),
+        after_(job.start.size(), 0),
         snapshots_(job.posts.rank.size()),
         posted_(job.posts.rank.size(), false) {
     for (auto* const sums : {&found_.direct, &found_.waiting, &found_.moving}) {
-      sums->assign(job.ranks(), 0);
+      sums->assign(job.start.size(), 0);
     }
   }
 
@@ -51,11 +51,7 @@ class Charging {
           snapshots_[post] = accounts_[static_cast<std::size_t>(job_.posts.rank[post])];
           posted_[post] = true;
         },
-        [this](std::size_t call) { end(call); },
-        [this] {  // what was before is not known
-          std::ranges::fill(accounts_, nullptr);
-          std::ranges::fill(after_, 0);
-        });
+        [this](std::size_t call) { end(call); });
     for (const auto& [key, seconds] : charged_) {
       found_.charges.push_back({key.first, key.second, seconds});
     }

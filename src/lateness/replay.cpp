@@ -114,17 +114,16 @@ class Replaying {
         change_(change),
         pass_(job, change.less),
         anew_(change.anew, job.calls.rank.size()),
-        ahead_(job.ranks(), 0),
+        ahead_(job.start.size(), 0),
         of_post_(job.posts.rank.size(), kNotPosted) {}
 
   void skip(std::size_t begin, std::size_t end) {
     pass_.run(
         begin, end, [](std::size_t, Seconds) {}, [this](std::size_t post) { of_post_[post] = 0; },
-        [](std::size_t) {}, [] {});
+        [](std::size_t) {});
   }
   Replayed run(const Stretch& stretch) {
     found_ = {};
-    pass_.open(stretch.begin);
     found_.from = mean(pass_.since());
     std::ranges::fill(ahead_, 0);
     pass_.run(
@@ -133,7 +132,7 @@ class Replaying {
         [this](std::size_t post) {
           of_post_[post] = ahead_[static_cast<std::size_t>(job_.posts.rank[post])];
         },
-        [this](std::size_t call) { end(call); }, [] {});
+        [this](std::size_t call) { end(call); });
     found_.until = mean(pass_.since());
     found_.ahead = ahead_;
     return std::move(found_);

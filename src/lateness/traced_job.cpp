@@ -26,8 +26,7 @@ void check_length(std::size_t length, std::size_t right, const char* what) {
 void check(const TracedJob& job) {
   const WaitingCalls& calls = job.calls;
   const std::size_t count = calls.rank.size();
-  const std::size_t ranks = job.ranks();
-  check_length(job.start.size(), ranks * std::max<std::size_t>(job.windows.size(), 1), "starts");
+  const std::size_t ranks = job.start.size();
   const std::size_t steps = ranks == 0 ? 0 : job.beyond.size() / ranks;
   check_length(job.beyond.size(), steps * ranks, "seconds beyond");
   for (const std::size_t length : {calls.begin.size(), calls.end.size(), calls.place.size(),
@@ -41,12 +40,6 @@ void check(const TracedJob& job) {
   check(calls.cause, -1, job.posts.rank.size(), "cause of a call");
   check(job.posts.rank, 0, ranks, "rank of a post");
   check(job.posts.step, 0, steps, "step of a post");
-  Number before = -1;
-  for (const Number window : job.windows) {
-    const bool in_order = window > before && (before >= 0 || window == 0);
-    if (!in_order) throw Error("begin of a window", std::to_string(window), "0, then later ones");
-    before = window;
-  }
   for (const Number each : job.order) {
     const std::size_t below = (each & 1) != 0 ? count : job.posts.rank.size();
     if (each >= 0 && static_cast<std::size_t>(each >> 1) < below) continue;

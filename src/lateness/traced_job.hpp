@@ -37,15 +37,7 @@ struct TracedJob {
   std::span<const std::int64_t> order;
   /// Each rank's computation beyond the median rank's: seconds of step 0 by rank, then of step 1.
   std::span<const Seconds> beyond;
-  /// When each rank began, by rank; of each window in turn if there are several.
-  std::span<const Seconds> start;
-  /// The places in the order at which windows begin, the first one at 0: what lies between them was
-  /// not looked at. Empty: there is one.
-  std::span<const std::int64_t> windows = {};
-
-  [[nodiscard]] std::size_t ranks() const {
-    return start.size() / std::max<std::size_t>(windows.size(), 1);
-  }
+  std::span<const Seconds> start;  // when each rank began
 };
 
 /// Throws Error if a number in the job is none of its ranks, posts or steps.
@@ -60,27 +52,17 @@ class TracedPass {
   /// `marked`: as TracedJob::beyond. Less than 0: it would be added to the first computation.
   TracedPass(const TracedJob& job, std::span<const Seconds> marked)
       : job_(job),
-        since_(job.start.begin(), job.start.begin() + static_cast<std::ptrdiff_t>(job.ranks())),
+        since_(job.start.begin(), job.start.end()),
         left_(marked.begin(), marked.end()) {}
 
-  /// If a window begins at this place, its ranks begin. Returns true then.
-  bool open(std::size_t at) {
-    const bool begins =
-        window_ < job_.windows.size() && static_cast<std::size_t>(job_.windows[window_]) == at;
-    if (!begins) return false;
-    std::ranges::copy(job_.start.subspan(window_ * since_.size(), since_.size()), since_.begin());
-    ++window_;
-    return true;
-  }
   /// `computed(rank, marked seconds)`, `posted(post)` and `ended(call)` in turn, for these places
-  /// in the order; `opened()` where a window begins.
-  template <class Computed, class Posted, class Ended, class Opened>
-  void run(std::size_t begin, std::size_t end, Computed&& computed, Posted&& posted, Ended&& ended,
-           Opened&& opened) {
+  /// in the order.
+  template <class Computed, class Posted, class Ended>
+  void run(std::size_t begin, std::size_t end, Computed&& computed, Posted&& posted,
+           Ended&& ended) {
     const WaitingCalls& calls = job_.calls;
     const Posts& posts = job_.posts;
     for (std::size_t at = begin; at < end; ++at) {
-      if (open(at)) opened();
       const std::int64_t each = job_.order[at];
       const auto which = static_cast<std::size_t>(each >> 1);
       if ((each & 1) == 0) {
@@ -120,7 +102,6 @@ class TracedPass {
   const TracedJob& job_;
   std::vector<Seconds> since_;
   std::vector<Seconds> left_;  // marked, and not come yet
-  std::size_t window_ = 0;     // the next one
 };
 
 }  // namespace latecomer

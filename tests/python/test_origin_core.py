@@ -20,10 +20,6 @@ def random_job(own):
         return np.array([own.randrange(least, below) for _ in range(count)], np.int64)
 
     order = np.array([2 * post for post in range(posts)] + [2 * call + 1 for call in range(calls)])
-    beyond = np.array([own.choice((0.0, own.uniform(0, 2))) for _ in range(steps * ranks)])
-    later = own.sample(range(1, max(len(order), 1)), min(own.choice((0, 0, 1, 3)), len(order) - 1)
-                       if len(order) > 1 else 0)  # fmt: skip
-    windows = np.array(own.choice(([], [0])) if not later else [0, *sorted(later)], np.int64)
     times = np.concatenate([post_time, end])
     return {
         "rank": numbers(calls, 0, ranks), "begin": begin, "end": np.array(end, float),
@@ -32,13 +28,9 @@ def random_job(own):
         "post_rank": numbers(posts, 0, ranks), "post_time": post_time,
         "post_step": numbers(posts, 0, steps),
         "order": order[np.argsort(times, kind="stable")].astype(np.int64),
-        "start": np.array([own.uniform(0, 1) for _ in range(max(len(windows), 1) * ranks)]),
-        "windows": windows, "beyond": beyond,
+        "beyond": np.array([own.choice((0.0, own.uniform(0, 2))) for _ in range(steps * ranks)]),
+        "start": np.array([own.uniform(0, 1) for _ in range(ranks)]),
     }  # fmt: skip
-
-
-def ranks_of(job):
-    return len(job["start"]) // max(len(job["windows"]), 1)
 
 
 class Slow:
@@ -46,20 +38,15 @@ class Slow:
 
     def __init__(self, job):
         self.job = job
-        ranks = ranks_of(job)
-        self.ranks = ranks
-        self.since = job["start"][:ranks].tolist()
+        ranks = len(job["start"])
+        self.since = job["start"].tolist()
         self.left = job["beyond"].reshape(-1, ranks).copy() if ranks else None
         self.accounts = [{} for _ in range(ranks)]
         self.after, self.snapshots = [0] * ranks, {}
         self.charges = defaultdict(float)
         self.direct, self.waiting, self.moving = (np.zeros(ranks) for _ in range(3))
         self.order, self.waits = 0.0, 0
-        for at, each in enumerate(job["order"].tolist()):
-            if at in job["windows"].tolist():
-                window = job["windows"].tolist().index(at)
-                self.since = job["start"][window * ranks : (window + 1) * ranks].tolist()
-                self.accounts, self.after = [{} for _ in range(ranks)], [0] * ranks
+        for each in job["order"].tolist():
             (self.end if each % 2 else self.post)(each // 2)
 
     def compute(self, rank, until, step):
@@ -133,7 +120,6 @@ WRONG = {
     "post_rank": (-1, "rank of a post"),
     "post_step": (9, "step of a post"),
     "order": (999, "place in the order"),
-    "windows": (-1, "begin of a window"),
 }
 
 
@@ -142,7 +128,7 @@ def test_numbers_of_nothing_are_refused(name):
     value, words = WRONG[name]
     own = random.Random(1)
     job = random_job(own)
-    while not len(job[name]) or ranks_of(job) > 4:
+    while not len(job[name]) or len(job["start"]) > 4:
         job = random_job(own)
     job[name] = job[name].copy()
     job[name][-1] = value
@@ -155,7 +141,7 @@ def test_columns_of_other_lengths_are_refused():
     job = random_job(own)
     for name, words in (("begin", "calls"), ("post_time", "posts"), ("beyond", "seconds beyond")):
         longer = job | {name: np.append(job[name], 1.0)}
-        if name == "beyond" and ranks_of(job) == 1:
+        if name == "beyond" and len(job["start"]) == 1:
             continue
         with pytest.raises(ValueError, match=words):
             core.TracedJob(**longer).origins()

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 from latecomer.core.compiled import core
-from test_origin_core import random_job, ranks_of
+from test_origin_core import random_job
 
 
 class Slow:
@@ -13,8 +13,8 @@ class Slow:
 
     def __init__(self, job, less, moving, collectives, exits):
         self.job, self.moving, self.exits_of = job, moving, exits
-        self.ranks = ranks_of(job)
-        self.since = job["start"][: self.ranks].tolist()
+        self.ranks = len(job["start"])
+        self.since = job["start"].tolist()
         self.left = less.reshape(-1, self.ranks).copy()
         self.ahead, self.posts = [0.0] * self.ranks, {}
         self.members = {call: (number, place) for number, calls in enumerate(collectives)
@@ -26,18 +26,10 @@ class Slow:
         if inside:
             self.ahead = [0.0] * self.ranks
         self.waited = self.moved = 0.0
-        self.open(begin if inside else -1)
         start = np.mean(self.since)
-        for at, each in enumerate(self.job["order"][begin:end].tolist(), begin):
-            self.open(at)
+        for each in self.job["order"][begin:end].tolist():
             (self.end if each % 2 else self.post)(each // 2, inside)
         return start, np.mean(self.since), list(self.ahead), self.waited, self.moved
-
-    def open(self, place):
-        windows = self.job["windows"].tolist()
-        if place in windows:
-            at = windows.index(place) * self.ranks
-            self.since = self.job["start"][at : at + self.ranks].tolist()
 
     def compute(self, rank, until, step, inside):
         if until > self.since[rank]:

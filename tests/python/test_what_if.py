@@ -1,6 +1,5 @@
 """The what-if: a replay of what was measured is what was measured, and simple cases by hand."""
 
-import random
 import sys
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from latecomer.analysis.graph import graph_of
 from latecomer.analysis.lateness import analyse
 from latecomer.analysis.simulated import AS_IT_WAS, Simulator
 from latecomer.analysis.what_if import Replay, Scenario, what_if
-from latecomer.analysis.windows import windows_of
 from latecomer.core.compiled import core
 from latecomer.core.programs import problem
 from latecomer.trace import Words
@@ -240,62 +238,3 @@ def test_a_pipeline_serialises():
     found = what_if(trace, analyse(trace).run_seconds, seconds=0.2).efficiency
     assert found.load_balance == pytest.approx(1, abs=0.01)
     assert found.serialisation == pytest.approx(0.25, abs=0.01)
-
-
-# ---- a sample of a large trace
-
-
-@pytest.mark.parametrize("messages", [False, True])
-def test_a_sample_tells_what_the_whole_tells(messages):
-    if messages:
-
-        def program(rank):
-            for step in range(1500):
-                if rank > 0:
-                    yield ("receive", rank - 1)
-                yield ("compute", 0.025 if rank == 1 and step % 2 else 0.005)
-                if rank < 3:
-                    yield ("send", rank + 1)
-                yield ("allreduce",)
-
-        trace = Played([list(program(rank)) for rank in range(4)]).trace()
-    else:
-        trace = made_up(calls=3000)
-    whole, sample = graph_of(trace), graph_of(trace, 4000)
-    assert (whole.sample, len(whole.windows)) == (1, 1)
-    assert len(sample.windows) > 10
-    assert len(sample.events.rank) < 4400
-    assert sample.sample == pytest.approx(len(sample.events.rank) / len(whole.events.rank), rel=0.1)
-    run = analyse(trace).run_seconds
-    for less in (lambda graph: graph.without([1]), lambda graph: graph.nearer(1.0)):
-        assert sample.saved(less(sample)) == pytest.approx(whole.saved(less(whole)), rel=0.1)
-    told = [what_if(trace, run, graph=graph, seconds=0.2, network=NETWORK, late=[1])
-            for graph in (whole, sample)]  # fmt: skip
-    for name in ("parallel", "load_balance", "serialisation", "transfer"):
-        mine, theirs = (getattr(each.efficiency, name) for each in told)
-        assert mine == pytest.approx(theirs, rel=0.05, abs=0.01)
-    answers = [answers_of(each) for each in told]
-    for name, each in answers[0].items():
-        if each is not None and answers[1][name] is not None:
-            assert answers[1][name].seconds == pytest.approx(each.seconds, rel=0.05)
-
-
-def test_windows_are_apart_and_hold_what_was_asked_for():
-    for _ in range(50):
-        seed = random.randrange(1 << 30)
-        print("seed", seed)
-        own = random.Random(seed)
-        trace = made_up(calls=own.randrange(1, 400), ranks=own.randrange(2, 6))
-        most = own.randrange(1, 2000)
-        group = trace.groups[0]
-        windows = windows_of(trace, most)
-        rows, window = windows.of_group(group)
-        calls = len(group) * group.size
-        if calls <= most:
-            assert rows.tolist() == list(range(len(group)))
-            continue
-        assert len(rows) * group.size <= max(most, 32 * group.size)
-        assert (np.diff(rows) > 0).all()
-        assert (np.diff(window) >= 0).all()
-        assert 0 in rows
-        assert (windows.begins[1:] >= windows.ends[:-1]).all()

@@ -383,9 +383,8 @@ def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
         told.append(f"{percent(begun.order / whole)} of the waiting comes from no rank that "
                     "computes longer than others: from the order of the work, or from changes "
                     "within a step.")  # fmt: skip
-    if begun.graph.sample < 1:
-        told.append(f"That is told from {percent(begun.graph.sample)} of the run, in "
-                    f"{len(begun.graph.windows)} parts: the trace is large.")  # fmt: skip
+    if not begun.graph.whole:
+        told.append("Only the first part of the trace was looked at, which is too large.")
     return told
 
 

@@ -51,14 +51,10 @@ class Collectives:
             first.append(places)
         if some and not sum(map(len, last)):
             raise ValueError("no call is known on all its ranks")
-        begin = np.concatenate(first)
-        window = np.searchsorted(graph.windows, graph.left_at[graph.number[begin]], "right") - 1
-        order = np.lexsort((np.concatenate(last), window))
+        order = np.argsort(np.concatenate(last), kind="stable")
         self.groups = np.concatenate(groups)[order]
         self.calls = np.concatenate(calls)[order]
-        self._first = begin[order]
-        ends = np.searchsorted(window[order], np.arange(len(graph.windows)), "right")
-        self.windows = list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))
+        self._first = np.concatenate(first)[order]
 
     def __len__(self) -> int:
         return len(self.calls)
@@ -100,20 +96,13 @@ class Collectives:
         return self.graph.number[first : first + group.size]
 
     def stretches(self, calls: int) -> list[tuple[int, int]]:
-        """The beginning, and evenly spaced stretches, with about so many calls; all if they fit.
-
-        None of them is in two windows.
-        """
+        """The beginning, and evenly spaced stretches, with about so many calls; all if they fit."""
         if calls >= 0.8 * len(self):
-            return self.windows
+            return [(0, len(self))]
         length = _STRETCH if calls >= 3 * _STRETCH else max(4, calls // 3)
         count = max(2, calls // length)
-        if len(self.windows) == 1:
-            begins = np.linspace(0, len(self) - length, count).astype(int)
-            return [(int(b), int(b) + length) for b in begins]
-        some = np.unique(np.linspace(0, len(self.windows) - 1, count).astype(int))
-        return [(begin, min(begin + length, end)) for begin, end in
-                (self.windows[at] for at in some) if end > begin]  # fmt: skip
+        begins = np.linspace(0, len(self) - length, count).astype(int)
+        return [(int(b), int(b) + length) for b in begins]
 
 
 def _last_arrivals(group: Group, calls: NDArray[np.int64]) -> Floats:

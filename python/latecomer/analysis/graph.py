@@ -8,16 +8,14 @@ that of the lower median rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.compiled import core
-from ..trace.model import Trace
-from .waiting_calls import Events, Place, Places, Posts, gathered
-from .windows import windows_of
+from ..trace.model import Group, Side, Trace
+from ..trace.waits import met, synchronising
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +23,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
-MOST = 1 << 21  # calls of single ranks that are looked at; of more, windows with as many
+MOST = 20_000_000  # events; beyond that the first ones are looked at
+
+
+@dataclass(frozen=True)
+class Place:
+    """The call after which a rank computes."""
+
+    call: str  # as in "allreduce", or "messages"; "": none, the program's beginning
+    site: str  # "": not known
 
 
 @dataclass(frozen=True)
@@ -34,17 +40,14 @@ class Graph:
 
     job: Any  # of the core
     events: Events
-    sample: float  # the part of the run that was looked at
-    windows: NDArray[np.int64]  # the places in the job's order where they begin; 0: the first
+    whole: bool  # False: the first MOST calls only
     last: Floats  # (ranks,) when each rank last left a call, in seconds
     computed: Floats  # (steps, ranks), in seconds
     beyond: Floats  # the part of it that is excess
     present: NDArray[np.int64]  # the ranks that are in any call
     places: Sequence[Place]
     number: NDArray[np.int64]  # of each call in the job, in the order in which they were gathered
-    # By a group's place in the trace: its first call in that order, which of its calls are there,
-    # and how many of their ranks are known.
-    first_of: Mapping[int, tuple[int, NDArray[np.int64], NDArray[np.int64]]]
+    first_of: Mapping[int, int]  # by a group's place in the trace: its first call in that order
     left_at: NDArray[np.int64]  # the place of each call's end in the job's order
     length: int  # of that order
 
@@ -54,10 +57,15 @@ class Graph:
         `number[first]` to `number[first + group.size - 1]` are the numbers of a call, by member.
         Returns the calls' places in the group, and `first` of each.
         """
-        begin, rows, known = self.first_of[group]
-        first = begin + np.cumsum(known) - known
-        whole = np.flatnonzero(known == trace.groups[group].size)
-        return rows[whole], first[whole]
+        own = trace.groups[group]
+        arrival, leave = own.times()
+        known = (np.isfinite(arrival) & np.isfinite(leave)).sum(axis=1)
+        first = self.first_of[group] + np.cumsum(known) - known
+        calls = np.flatnonzero(known == own.size)
+        if not self.whole:
+            numbers = self.number[first[calls][:, None] + np.arange(own.size)]
+            calls = calls[(numbers < len(self.left_at)).all(axis=1)]
+        return calls, first[calls]
 
     def without(self, ranks: Sequence[int]) -> Floats:
         """Had these ranks no excess: by how much shorter each rank computes, as `computed`."""
@@ -95,50 +103,59 @@ class Graph:
             first=np.cumsum([0, *map(len, anew)]) if anew else np.zeros(0, np.int64),
             calls=np.concatenate([np.zeros(0, np.int64), *anew]),
             exits=exits,
-            stretches=np.array(stretches or self.ranges(), np.int64).reshape(-1),
+            stretches=np.array(stretches or [(0, self.length)], np.int64).reshape(-1),
         )
         return [(start, until, np.array(ahead), *sums) for start, until, ahead, *sums in found]
 
-    def ranges(self) -> list[tuple[int, int]]:
-        """The windows as places in the job's order, up to the next one."""
-        ends = [*self.windows[1:].tolist(), self.length]
-        return list(zip(self.windows.tolist(), ends, strict=True))
-
     def saved(self, less: Floats | None, moving: float = 1.0) -> float:
         """Seconds by which the run is shorter, by the same words as replay()."""
-        return self.earlier([found[2] for found in self.replay(less, moving)])
+        return self.earlier(self.replay(less, moving)[0][2])
 
-    def earlier(self, ahead: Sequence[Floats]) -> float:
-        """The same, if ranks leave their last calls in each window so much earlier."""
-        if len(ahead) == 1:
-            return float(self.last.max() - (self.last - ahead[0]).max())
-        return float(np.mean(ahead, axis=1)[:, None].sum() / self.sample)
+    def earlier(self, ahead: Floats) -> float:
+        """The same, if ranks leave their last calls so much earlier."""
+        return float(self.last.max() - (self.last - ahead).max())
 
 
-def graph_of(trace: Trace, most: int = MOST) -> Graph:
-    """The graph of a trace, with its messages if it has them; of more calls a sample."""
-    places = Places(trace)
-    events, posts, number, first_of = gathered(trace, places, windows_of(trace, most))
-    some = np.unique(events.window)  # those in which there is something
-    events = replace(events, window=np.searchsorted(some, events.window))
-    posts = replace(posts, window=np.searchsorted(some, posts.window))
-    windows = max(len(some), 1)
-    start = _starts(trace, events, windows)
-    steps = _Steps(start, events)
-    order, begins = _order(events, posts, windows)
+@dataclass(frozen=True)
+class Events:
+    """Calls in which ranks may wait, in the order in which they ended; one entry each."""
+
+    rank: NDArray[np.int64]
+    begin: Floats
+    end: Floats
+    place: NDArray[np.int64]  # a number of _Places
+    cause: NDArray[np.int64]  # an index of a post: what the call waited for last; -1: nothing
+    meets: NDArray[np.int64]  # 1: all ranks of the job wait for each other in it
+
+
+@dataclass(frozen=True)
+class _Posts:
+    """Moments at which a rank did what others may wait for."""
+
+    rank: NDArray[np.int64]
+    time: Floats
+
+
+def graph_of(trace: Trace) -> Graph:
+    """The graph of a trace, with its messages if it has them."""
+    places = _Places(trace)
+    events, posts, number, first_of = _gathered(trace, places)
+    whole = len(events.rank) <= MOST
+    if not whole:
+        events = Events(**{name: column[:MOST] for name, column in vars(events).items()})
+    earliest = float(events.begin.min(initial=np.inf))
+    begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
+    steps = _Steps(begin, events)
+    order = _order(events, posts)
     left_at = np.empty(len(events.rank), np.int64)
     ends = np.flatnonzero(order & 1)
     left_at[order[ends] >> 1] = ends
-    last = np.full((windows, trace.ranks), -np.inf)
-    np.maximum.at(last, (events.window, events.rank), events.end)
-    spans = np.where(np.isfinite(last), last - start, 0.0)
-    last = last.max(axis=0)
-    whole = np.where(np.isfinite(last), last - start[0], 0.0).sum()
+    last = np.full(trace.ranks, -np.inf)
+    np.maximum.at(last, events.rank, events.end)
     return Graph(
-        job=_job(start, events, posts, steps, order, begins),
+        job=_job(begin, events, posts, steps, order),
         events=events,
-        sample=float(spans.sum() / whole) if windows > 1 and whole > 0 else 1.0,
-        windows=begins,
+        whole=whole,
         last=last,
         computed=steps.time,
         beyond=steps.beyond,
@@ -151,14 +168,137 @@ def graph_of(trace: Trace, most: int = MOST) -> Graph:
     )
 
 
-def _starts(trace: Trace, events: Events, windows: int) -> Floats:
-    """When each rank began (windows, ranks): behind the first window, with its first call there."""
-    start = np.full((windows, trace.ranks), np.inf)
-    np.minimum.at(start, (events.window, events.rank), events.begin)
-    first = start.min(axis=1, initial=np.inf, keepdims=True)
-    start = np.where(np.isfinite(start), start, np.where(np.isfinite(first), first, 0.0))
-    start[0] = np.where(np.isfinite(trace.begin), trace.begin, start[0].min(initial=np.inf))
-    return start
+class _Places:
+    """Numbers of places; 0 is the program's beginning."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.known = trace, [Place("", "")]
+        self.numbers: dict[tuple[int, str], int] = {}
+
+    def of(self, sites: NDArray[np.int32], call: str) -> NDArray[np.int64]:
+        """The numbers of calls of one kind at these sites."""
+        some, which = np.unique(sites, return_inverse=True)
+        return np.array([self._one(int(site), call) for site in some], np.int64)[which.reshape(-1)]
+
+    def _one(self, site: int, call: str) -> int:
+        number = self.numbers.get((site, call))
+        if number is None:
+            number = self.numbers[site, call] = len(self.known)
+            self.known.append(Place(call, self.trace.words[site]))
+        return number
+
+
+# ---- what there is in a trace
+
+
+def _gathered(
+    trace: Trace, places: _Places
+) -> tuple[Events, _Posts, NDArray[np.int64], dict[int, int]]:
+    """Calls in the order of their ends, posts, and where the calls went: Graph's `number`, ..."""
+    parts: list[Events] = []
+    first_of: dict[int, int] = {}
+    ranks: list[NDArray[np.int64]] = []
+    times: list[Floats] = []
+    count = 0
+    messages = trace.messages
+    if messages is not None and len(messages):
+        found, causes = _of_messages(messages.send, messages.receive, places)
+        parts.append(found)
+        for side in causes:
+            ranks.append(side[0].astype(np.int64))
+            times.append(side[1])
+            count += len(side[0])
+    for at, group in enumerate([*trace.groups, *trace.overlapping]):
+        if group.size > 1 and len(group):
+            first_of[at] = sum(len(part.rank) for part in parts)
+            events, post_ranks, post_times = _of_calls(trace, group, count, places)
+            parts.append(events)
+            ranks.append(post_ranks)
+            times.append(post_times)
+            count += len(post_ranks)
+    nothing = np.zeros(0)
+    if not parts:
+        whole = nothing.astype(np.int64)
+        parts = [Events(whole, nothing, nothing, whole, whole, whole)]
+    joined = {name: np.concatenate([getattr(each, name) for each in parts])
+              for name in vars(parts[0])}  # fmt: skip
+    order = np.argsort(joined["end"], kind="stable")
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    return (
+        Events(**{name: column[order] for name, column in joined.items()}),
+        _Posts(
+            np.concatenate([nothing.astype(np.int64), *ranks]), np.concatenate([nothing, *times])
+        ),
+        number,
+        first_of,
+    )
+
+
+def _of_messages(
+    send: Side, receive: Side, places: _Places
+) -> tuple[Events, list[tuple[NDArray[np.int32], Floats]]]:
+    """The calls that completed sends and receives: several of one call are one event.
+
+    A receive waits for the send to be posted. A send waits for the receive, if it ended after that
+    one was posted: before, the library has taken the data.
+    """
+    count = len(send.rank)
+    rank = np.concatenate([receive.rank, send.rank]).astype(np.int64)
+    begin = np.concatenate([receive.begin, send.begin])
+    end = np.concatenate([receive.end, send.end])
+    place = places.of(np.concatenate([receive.site, send.site]), "messages")
+    post = np.arange(2 * count)  # the sends' posts, then the receives'
+    released = np.concatenate([send.posted, np.where(send.end >= receive.posted, receive.posted,
+                                                     -np.inf)])  # fmt: skip
+    order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(rank[order]) != 0) | (np.diff(begin[order]) != 0)
+    at = np.flatnonzero(first)
+    last = order[np.append(at[1:], len(order)) - 1]
+    end = np.maximum.reduceat(end[order], at)
+    cause = np.where(np.isfinite(released[last]), post[last], -1)
+    events = Events(rank[last], begin[last], end, place[last], cause,
+                     np.zeros(len(last), np.int64))  # fmt: skip
+    return events, [(send.rank, send.posted), (receive.rank, receive.posted)]
+
+
+def _of_calls(
+    trace: Trace, group: Group, count: int, places: _Places
+) -> tuple[Events, NDArray[np.int64], Floats]:
+    """The calls of a group: each rank waits for the last one that arrives before it leaves.
+
+    Where another call completes them, it waits in that one.
+    """
+    arrival, leave = group.times()
+    known = np.isfinite(arrival) & np.isfinite(leave)
+    sync = synchronising(trace.words, group.collective)
+    by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
+    came = np.where(known, arrival, -np.inf)
+    # The arrivals in their order, those that are not known first, and how many each rank meets.
+    order = np.argsort(came, axis=1, kind="stable")
+    unknown = group.size - known.sum(axis=1, keepdims=True)
+    met_by = met(np.where(known, arrival, np.nan), leave, sync)
+    last = np.take_along_axis(order, np.maximum(unknown + met_by - 1, 0), axis=1)
+    rows, at = np.nonzero(known)
+    cause = count + rows * group.size + last[rows, at]
+    place = np.zeros(len(group), np.int64)
+    for collective in np.unique(group.collective):
+        own = group.collective == collective
+        place[own] = places.of(group.site[own], trace.words[int(collective)])
+    begin = arrival
+    if group.completed is not None:
+        begin = np.where(np.isfinite(group.completed), group.completed, arrival)
+    events = Events(
+        rank=group.members[at].astype(np.int64),
+        begin=begin[rows, at],
+        end=leave[rows, at],
+        place=place[rows],
+        cause=cause,
+        meets=by_all[rows].astype(np.int64),
+    )
+    members = np.tile(group.members.astype(np.int64), len(group))
+    return events, members, came.reshape(-1)
 
 
 # ---- steps, and who computes longer than the median rank in each
@@ -168,29 +308,23 @@ class _Steps:
     """Computation of each rank by step, and the part of it that is excess."""
 
     def __init__(self, start: Floats, events: Events) -> None:
-        windows, ranks = start.shape
-        order = np.lexsort((events.end, events.begin, events.rank, events.window))
+        ranks = len(start)
+        order = np.lexsort((events.end, events.begin, events.rank))
         rank, begin, end = events.rank[order], events.begin[order], events.end[order]
-        window = events.window[order]
-        key = window * ranks + rank
-        first = np.diff(key, prepend=-1) != 0
-        before = np.where(
-            first, start[window, rank], np.concatenate([[0.0], _latest(key, end)])[:-1]
-        )
+        first = np.diff(rank, prepend=-1) != 0
+        before = np.where(first, start[rank], np.concatenate([[0.0], _latest(rank, end)])[:-1])
         computed = np.clip(begin - before, 0.0, None)
         synced = events.meets[order]
         ended = np.cumsum(synced)
         base = np.where(first, ended - synced, 0)
         own = ended - synced - np.maximum.accumulate(base)
         if not synced.any() and len(end):
-            own = _shares(key)
-        count = np.ones(windows, np.int64)
-        np.maximum.at(count, window, own + 1)
-        own += (np.cumsum(count) - count)[window]
-        self.time = time = np.zeros((int(count.sum()), ranks))
+            own = _shares(rank)
+        steps = int(own.max()) + 1 if len(own) else 1
+        self.time = time = np.zeros((steps, ranks))
         np.add.at(time, (own, rank), computed)
         self.present = present = np.flatnonzero(np.bincount(rank, minlength=ranks))
-        self.beyond = np.zeros_like(time)
+        self.beyond = np.zeros((steps, ranks))
         if len(present) > 1:
             some = time[:, present]
             half = (len(present) - 1) // 2
@@ -203,42 +337,31 @@ class _Steps:
 # ---- the walk
 
 
-def _latest(key: NDArray[np.int64], end: Floats) -> Floats:
-    """When each rank had left all calls so far; one may go on in another. `key`: sorted."""
-    latest = np.empty_like(end)
-    bounds = np.append(np.flatnonzero(np.diff(key, prepend=-1)), len(key)).tolist()
-    for first, last in pairwise(bounds):
-        np.maximum.accumulate(end[first:last], out=latest[first:last])
-    return latest
+def _latest(rank: NDArray[np.int64], end: Floats) -> Floats:
+    """When each rank had left all calls so far; one may go on in another. `rank`: sorted."""
+    apart = rank * (2 * float(np.abs(end).max(initial=0.0)) + 1)
+    return np.maximum.accumulate(end + apart) - apart
 
 
-def _shares(key: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where ranks never all meet: equal shares of each rank's calls. `key`: sorted, of each call.
+def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where ranks never all meet: equal shares of each rank's calls. `rank`: sorted, of each call.
 
     Ranks of most programs do the same things equally often, however far they are apart.
     """
-    calls = np.bincount(key)
-    number = np.arange(len(key)) - np.searchsorted(key, key)
+    calls = np.bincount(rank)
+    number = np.arange(len(rank)) - np.searchsorted(rank, rank)
     shares = min(_SHARES, int(calls[calls > 0].min()))
-    return number * shares // calls[key]
+    return number * shares // calls[rank]
 
 
-def _order(
-    events: Events, posts: Posts, windows: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All posts that some call waits for, and all ends of calls, as the core numbers them.
-
-    And where the windows begin there.
-    """
+def _order(events: Events, posts: _Posts) -> NDArray[np.int64]:
+    """All posts that some call waits for, and all ends of calls, as the core numbers them."""
     used = _used(events)
     order = np.concatenate([2 * used, 2 * np.arange(len(events.rank)) + 1])
     time = np.concatenate([posts.time[used], events.end])
     # At one instant a rank leaves a call, and then enters the next one.
     turn = np.concatenate([np.ones(len(used)), np.where(events.begin < events.end, 0, 2)])
-    window = np.concatenate([posts.window[used], events.window])
-    sorted_ = np.lexsort((turn, time, window))
-    begins = np.searchsorted(window[sorted_], np.arange(windows))
-    return order[sorted_], begins.astype(np.int64)
+    return order[np.lexsort((turn, time))]
 
 
 def _used(events: Events) -> NDArray[np.int64]:
@@ -246,12 +369,7 @@ def _used(events: Events) -> NDArray[np.int64]:
 
 
 def _job(
-    start: Floats,
-    events: Events,
-    posts: Posts,
-    steps: _Steps,
-    order: NDArray[np.int64],
-    begins: NDArray[np.int64],
+    start: Floats, events: Events, posts: _Posts, steps: _Steps, order: NDArray[np.int64]
 ) -> Any:
     """The job as the core takes it."""
     used = _used(events)
@@ -261,12 +379,12 @@ def _job(
         rank=events.rank, begin=events.begin, end=events.end, place=events.place,
         cause=events.cause, meets=events.meets, step=steps.step, post_rank=posts.rank,
         post_time=posts.time, post_step=step, order=order,
-        beyond=steps.beyond.reshape(-1), start=start.reshape(-1), windows=begins,
+        beyond=steps.beyond.reshape(-1), start=start,
     )  # fmt: skip
 
 
 def _steps_of(
-    events: Events, posts: Posts, steps: _Steps, used: NDArray[np.int64]
+    events: Events, posts: _Posts, steps: _Steps, used: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The step in which each of these posts was made: that of its rank's next event."""
     found = np.zeros(len(used), np.int64)

@@ -62,14 +62,10 @@ def origin(trace: Trace) -> Origin:
     """The figures of a trace. Its messages count if it has them."""
     made = graph_of(trace)
     found = made.job.origins()
-    whole = 1 / made.sample
     cost, by_place = np.zeros(trace.ranks), {}
     for rank, place, seconds in found["charges"]:
-        cost[rank] += whole * seconds
-        by_place[rank, place] = whole * seconds
-    direct, waiting, moving = (
-        whole * np.array(found[name]) for name in ("direct", "waiting", "moving")
-    )
-    excess, waits = whole * made.beyond.sum(axis=0), round(whole * found["waits"])
-    order = whole * found["order"]
-    return Origin(cost, direct, waiting, moving, excess, order, by_place, waits, made)
+        cost[rank] += seconds
+        by_place[rank, place] = seconds
+    direct, waiting, moving = (np.array(found[name]) for name in ("direct", "waiting", "moving"))
+    return Origin(cost, direct, waiting, moving, made.beyond.sum(axis=0), found["order"],
+                  by_place, found["waits"], made)  # fmt: skip

@@ -95,7 +95,7 @@ class Efficiency:
 
 def efficiency(graph: Graph, run: float) -> Efficiency:
     """That of a run of so many seconds."""
-    computed = graph.computed.sum(axis=0)[graph.present] / graph.sample
+    computed = graph.computed.sum(axis=0)[graph.present]
     busiest, ideal = float(computed.max()), run - graph.saved(None, 0.0)
     ideal = max(ideal, busiest)
     mean = float(computed.mean())
@@ -301,9 +301,8 @@ class Replay:
 
     def _places(self, stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Where stretches of collectives are in the order of the job."""
-        windows = self.graph.ranges()
-        if stretches == self.collectives.windows:
-            return windows
+        if stretches == [(0, len(self.collectives))]:
+            return [(0, self.graph.length)]
         found, before = [], 0
         for first, last in stretches:
             events = np.concatenate([self.collectives.members(each) for each in range(first, last)])
@@ -324,7 +323,7 @@ class Replay:
         ranks = self.collectives.trace.ranks
         if len(found) == 1:
             _, _, ahead, waiting, moving = found[0]
-            seconds = self.run_seconds - self.graph.earlier([ahead])
+            seconds = self.run_seconds - self.graph.earlier(ahead)
             return Replayed(seconds, 0.0, calls, waiting / ranks, moving / ranks, means)
         begins = np.array([each[0] for each in found])
         was = np.maximum([until - begin for begin, until, *_ in found], 1e-12)
