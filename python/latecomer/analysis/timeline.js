@@ -67,9 +67,10 @@ function drawAxis(context, ink) {
   }
 }
 function drawExcess(context, ink) {
+  const [ofLate, ofOthers] = [ink.late, ink.dim].map(hatched);
   for (const [row, begin, end] of step.excess) {
     const x = xAt(begin), wide = Math.max(xAt(end) - x, 0.5), isLate = late.has(step.rows[row]);
-    context.fillStyle = hatched(isLate ? ink.late : ink.dim);
+    context.fillStyle = isLate ? ofLate : ofOthers;
     context.fillRect(x, AXIS + row * ROW + 3, wide, ROW - 6);
     if (!isLate) continue;
     context.strokeStyle = ink.late; context.lineWidth = 1.5;
