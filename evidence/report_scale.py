@@ -70,7 +70,7 @@ def report(folder: Path, page: Path, budget: str | None) -> tuple[float, float]:
 
 def opened(page: Path, scratch: Path) -> float | None:
     """Seconds from the start of the browser until the script has drawn; None: no browser."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    browser = shutil.which("chromium") or shutil.which("chromium-headless-shell")
     if browser is None:
         return None
     times = []

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead
 _PARTS = 65535  # of the time of a call that the page holds
+_CELLS = 400_000  # of the maps of all communicators
 _BYTES = 400_000  # of all calls that the page holds
 _SCRIPTS = (
     "drawing.js",
@@ -179,7 +180,8 @@ def remarks(found: Lateness) -> list[str]:
 def _data(found: Lateness, late: Sequence[int], place: _Places) -> dict[str, Any]:
     hosts = list(dict.fromkeys(map(plain, found.trace.hosts)))
     places = {host: number for number, host in enumerate(hosts)}
-    shown = found.groups[:_GROUPS]
+    cells = np.cumsum([group.series.heat.size for group in found.groups[:_GROUPS]])
+    shown = found.groups[: max(1, int((cells <= _CELLS).sum()))]
     steps = windows(found, late, place)
     calls = [
         (number, call)

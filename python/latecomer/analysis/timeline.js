@@ -42,7 +42,7 @@ function drawStep() {
   drawExcess(context, ink);
   step.bars.map(barOf).forEach((bar) => drawBar(context, bar, ink));
   drawMeetings(context, ink);
-  step.arrows.map(arrowOf).sort((a, b) => !!a.waited - !!b.waited).forEach((arrow) => drawArrow(context, arrow, ink));
+  drawArrows(context, ink);
   drawFocus(context, ink);
   context.restore();
   step.rows.forEach((rank, row) => {
@@ -67,9 +67,10 @@ function drawAxis(context, ink) {
   }
 }
 function drawExcess(context, ink) {
+  const [ofLate, ofOthers] = [ink.late, ink.dim].map(hatched);
   for (const [row, begin, end] of step.excess) {
     const x = xAt(begin), wide = Math.max(xAt(end) - x, 0.5), isLate = late.has(step.rows[row]);
-    context.fillStyle = hatched(isLate ? ink.late : ink.dim);
+    context.fillStyle = isLate ? ofLate : ofOthers;
     context.fillRect(x, AXIS + row * ROW + 3, wide, ROW - 6);
     if (!isLate) continue;
     context.strokeStyle = ink.late; context.lineWidth = 1.5;
@@ -95,9 +96,16 @@ function drawMeetings(context, ink) {
     if (row >= 0) { context.beginPath(); context.arc(x, middle(row), 4, 0, 7); context.fill(); }
   }
 }
-function drawArrow(context, arrow, ink) {
+// Of very many only those of the selected rank, or of the late ones, stand out.
+function drawArrows(context, ink) {
+  const seen = step.arrows.map(arrowOf).filter((arrow) => arrow.end >= view.from && arrow.begin <= view.to);
+  const own = picked.rank === null ? data.late : [picked.rank], many = seen.length > 150;
+  const stands = (arrow) => !many || own.some((rank) => [arrow.from, arrow.to].includes(rowOf(rank)));
+  for (const arrow of seen.filter((each) => !stands(each))) drawArrow(context, { ...arrow, waited: 0 }, ink, 0.25);
+  for (const arrow of seen.filter(stands).sort((a, b) => !!a.waited - !!b.waited)) drawArrow(context, arrow, ink, 1);
+}
+function drawArrow(context, arrow, ink, strength) {
   const x = xAt(arrow.begin), end = xAt(arrow.end);
-  if (end < gutter || x > canvas.clientWidth) return;
   const y = middle(arrow.from), to = middle(arrow.to), angle = Math.atan2(to - y, end - x), size = arrow.waited ? 8 : 5;
   context.strokeStyle = context.fillStyle = arrow.waited ? ink.wait : ink.dim;
   if (arrow.waited) { // a rim tells it from the bars
@@ -105,7 +113,7 @@ function drawArrow(context, arrow, ink) {
     context.beginPath(); context.moveTo(x, y); context.lineTo(end, to); context.stroke();
     context.strokeStyle = ink.late; context.fillStyle = ink.late;
   }
-  context.lineWidth = arrow.waited ? 2.2 : 1; context.globalAlpha = arrow.waited ? 1 : 0.7;
+  context.lineWidth = arrow.waited ? 2.2 : 1; context.globalAlpha = strength * (arrow.waited ? 1 : 0.7);
   context.setLineDash(arrow.waited === 2 ? [5, 3] : []);
   context.beginPath(); context.moveTo(x, y); context.lineTo(end, to); context.stroke();
   context.setLineDash([]);

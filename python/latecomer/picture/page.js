@@ -67,7 +67,9 @@ function frame(now) {
   go(from + ((now - began) / 1000 / whole) * data.span * Number(speed.value));
   if (time >= data.span) pause(); else requestAnimationFrame(frame);
 }
+const still = matchMedia("(prefers-reduced-motion: reduce)");
 function start() {
+  if (still.matches) return time >= data.span ? go(0) : step(true);
   if (began !== null) return pause();
   from = time >= data.span ? 0 : time;
   began = -1;
