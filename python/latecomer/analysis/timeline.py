@@ -130,11 +130,13 @@ class _Step:
         self.bounds: list[bool | None] = []  # of these: all ranks meet, before the step or in it
         messages = self.trace.messages
         self.some = np.zeros(0, np.int64)  # messages of the step
+        self.waited = np.zeros(0, bool)  # for each of them by its receiver, then by its sender
         parts = list(self._calls())
         if messages is not None and len(messages):
             inside = (messages.receive.end > start) & (messages.send.posted < end)
             self.some = np.flatnonzero(inside)
-            parts.append(self._messages(messages))
+            if len(self.some):
+                parts.append(self._messages(messages))
         names = list(_Bars.__annotations__)
         columns = {name: np.concatenate([getattr(part, name) for part in parts]) if parts
                    else np.zeros(0) for name in names}  # fmt: skip
@@ -210,10 +212,12 @@ class _Step:
             [sent, np.where(messages.send.end[some] >= asked, asked, -np.inf)]
         )
         other = np.concatenate([messages.send.rank[some], messages.receive.rank[some]])
-        _, which = np.unique(np.column_stack([rank, begin, end]), axis=0, return_inverse=True)
-        which = which.reshape(-1)
-        order = np.lexsort((released, which))
-        last = order[np.flatnonzero(np.diff(which[order], append=-1))]
+        order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
+        first = np.ones(len(order), bool)
+        first[1:] = (np.diff(rank[order]) != 0) | (np.diff(begin[order]) != 0)
+        at = np.flatnonzero(first)
+        last = order[np.append(at[1:], len(order)) - 1]
+        end[last] = np.maximum.reduceat(end[order], at)
         self.waited = np.zeros(2 * len(some), bool)
         waits = released[last] > begin[last]
         self.waited[last[waits]] = True
@@ -260,7 +264,8 @@ class _Step:
             "from": seconds(start),
             "unit": unit,
             "view": [-beside, _PARTS + beside],
-            "waited": float((bars.until - bars.begin)[bars.begin >= self.start].sum()),
+            "waited": float(np.clip(np.minimum(bars.until, self.end)
+                                    - np.maximum(bars.begin, self.start), 0.0, None).sum()),
             "rows": rows,
             "words": list(map(plain, self.words)),
             "bars": [list(each) for each in zip(
