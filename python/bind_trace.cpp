@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <string_view>
@@ -30,16 +31,55 @@ using Matrix = nb::ndarray<nb::numpy, Number, nb::ndim<2>, nb::c_contig>;
 using Times = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Flags = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+/// Memory that arrays have left, for the next ones: the system's must be filled with zeros first,
+/// which takes longer than what is done with it here. Python's lock protects it.
+class Pool {
+ public:
+  struct Piece {
+    std::unique_ptr<std::byte[]> memory;
+    std::size_t bytes = 0;
+  };
+
+  static Piece* take(std::size_t bytes) {
+    std::vector<Piece>& free = pool().free_;
+    const auto fits = [bytes](const Piece& each) {
+      return each.bytes >= bytes && each.bytes <= 2 * bytes;
+    };
+    const auto found = std::ranges::find_if(free, fits);
+    if (found == free.end()) {
+      return new Piece{std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+    }
+    auto* const piece = new Piece(std::move(*found));
+    free.erase(found);
+    return piece;
+  }
+  static void give(void* given) noexcept {
+    const std::unique_ptr<Piece> piece(static_cast<Piece*>(given));
+    std::vector<Piece>& free = pool().free_;
+    if (piece->bytes < kLeast || free.size() == kPieces) return;
+    free.push_back(std::move(*piece));
+  }
+
+ private:
+  static constexpr std::size_t kLeast = std::size_t{1} << 20;  // bytes
+  static constexpr std::size_t kPieces = 5;                    // as many as one stretch has
+
+  Pool() { free_.reserve(kPieces); }
+  static Pool& pool() {
+    static auto* const kept = new Pool;
+    return *kept;
+  }
+
+  std::vector<Piece> free_;
+};
+
 /// Memory of a new array, whose owner is the array.
 template <class Array, class... Lengths>
 Array made(Lengths... lengths) {
   using Number = typename Array::Scalar;
-  auto memory = std::make_unique_for_overwrite<Number[]>((std::size_t{1} * ... * lengths));
-  Number* const data = memory.get();
-  const nb::capsule owner(memory.release(), [](void* at) noexcept {
-    const std::unique_ptr<Number[]> freed(static_cast<Number*>(at));
-  });
-  return Array(data, {lengths...}, owner);
+  Pool::Piece* const piece = Pool::take(sizeof(Number) * (std::size_t{1} * ... * lengths));
+  const nb::capsule owner(piece, [](void* at) noexcept { Pool::give(at); });
+  return Array(reinterpret_cast<Number*>(piece->memory.get()), {lengths...}, owner);
 }
 
 template <class Array>

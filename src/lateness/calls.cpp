@@ -1,7 +1,10 @@
 #include "lateness/calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,64 @@ struct Arrived {
   }
 };
 
+/// Sorts arrivals by time: by numbers of 32 bits that grow with it, digit by digit. The order of
+/// many ranks is by chance, and processors cannot foretell comparisons of it.
+class Sorter {
+ public:
+  /// `arrivals` are in the order of ranks.
+  void operator()(std::vector<Arrived>& arrivals) {
+    if (arrivals.size() >= kMany && by_digits(arrivals)) return;
+    std::ranges::sort(arrivals, std::less<>());
+  }
+
+ private:
+  static constexpr std::size_t kMany = 48;
+  static constexpr int kBits = 11;  // of a digit
+  static constexpr std::size_t kDigits = std::size_t{1} << kBits;
+
+  /// False: they are not sorted, since several differ in what the numbers do not hold.
+  bool by_digits(std::vector<Arrived>& arrivals) {
+    const auto [least, most] = std::ranges::minmax(arrivals, {}, &Arrived::time);
+    const double scale = 4294967295.0 / (most.time - least.time);
+    if (!std::isfinite(scale)) return false;
+    for (auto& each : counts_) each.fill(0);
+    keys_.resize(arrivals.size());
+    other_.resize(arrivals.size());
+    for (std::size_t at = 0; at < arrivals.size(); ++at) {
+      const auto number = static_cast<std::uint32_t>((arrivals[at].time - least.time) * scale);
+      keys_[at] = {number, arrivals[at].rank};
+      for (std::size_t digit = 0; digit < counts_.size(); ++digit) {
+        ++counts_[digit][digit_of(number, digit)];
+      }
+    }
+    times_.resize(arrivals.size());
+    for (std::size_t at = 0; at < arrivals.size(); ++at) times_[at] = arrivals[at].time;
+    for (std::size_t digit = 0; digit < counts_.size(); ++digit) {
+      auto& begins = counts_[digit];
+      std::exclusive_scan(begins.begin(), begins.end(), begins.begin(), 0U);
+      for (const Key& key : keys_) other_[begins[digit_of(key.number, digit)]++] = key;
+      std::swap(keys_, other_);
+    }
+    for (std::size_t at = 0; at < arrivals.size(); ++at) {
+      arrivals[at] = {times_[static_cast<std::size_t>(keys_[at].rank)], keys_[at].rank};
+    }
+    return std::ranges::is_sorted(arrivals, std::less<>());
+  }
+
+  static std::size_t digit_of(std::uint32_t number, std::size_t digit) {
+    return (number >> (static_cast<int>(digit) * kBits)) & (kDigits - 1);
+  }
+
+  struct Key {
+    std::uint32_t number;
+    std::int32_t rank;
+  };
+  std::array<std::array<std::uint32_t, kDigits>, 3> counts_;
+  std::vector<Key> keys_;
+  std::vector<Key> other_;
+  std::vector<Seconds> times_;
+};
+
 /// One call after the other.
 class Examiner {
  public:
@@ -41,7 +102,7 @@ class Examiner {
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
       order_[rank] = {arrival_[rank], static_cast<std::int32_t>(rank)};
     }
-    std::ranges::sort(order_, std::less<>());
+    sort_(order_);
     const Seconds last = order_[ranks_ - 1].time;
     const Seconds second = order_[ranks_ - 2].time;
     into_.first[call] = order_[0].rank;
@@ -143,6 +204,7 @@ class Examiner {
   std::size_t ranks_;
   std::span<const Seconds> arrival_;
   std::span<const Seconds> exit_;
+  Sorter sort_;
   std::vector<Arrived> order_;
   std::vector<std::size_t> meets_;  // by place in the order, as `charges_`
   std::vector<Seconds> charges_;

@@ -61,7 +61,7 @@ def slow(arrival, leave, by_all):
 
 
 @pytest.mark.parametrize("by_all", [True, False])
-@pytest.mark.parametrize("ranks", [2, 3, 7])
+@pytest.mark.parametrize("ranks", [2, 3, 7, 60])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_rank_waits_for_those_that_come_before_it_leaves(ranks, by_all, seed):
     print("seed", seed)

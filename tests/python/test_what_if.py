@@ -59,14 +59,14 @@ def replayed(trace, **words):
     """The only answer, with nothing simulated unless `words` say so."""
     run = analyse(trace).run_seconds
     scenario = Scenario("asked", **words)
-    simulator = Simulator(Collectives(trace, graph_of(trace)), NETWORK, False, "", "ring")
+    simulator = Simulator(Collectives(graph_of(trace)), NETWORK, False, "", "ring")
     return Replay(simulator, run).answer(scenario, 10.0).replayed, run
 
 
 @pytest.mark.parametrize("calls", [300, 60])
 def test_a_replay_of_what_was_measured_is_the_measured_run(calls):
     trace = made_up(calls=300)
-    found = Collectives(trace, graph_of(trace))
+    found = Collectives(graph_of(trace))
     stretches = found.stretches(calls)
     assert sum(end - begin for begin, end in stretches) <= calls or len(stretches) == 1
     replay = Replay(Simulator(found, NETWORK, False, "", "ring"), run := 7.0)
@@ -83,7 +83,7 @@ def test_groups_that_share_ranks_are_replayed_in_order():
     groups = [group_of(arrival, leave, words),
               group_of(pair_came, pair_left, words, members=[0, 1], name="pair", size=8)]  # fmt: skip
     trace = trace_of(groups, words)
-    assert list(Collectives(trace, graph_of(trace)).groups[:4]) == [0, 1, 0, 1]
+    assert list(Collectives(graph_of(trace)).groups[:4]) == [0, 1, 0, 1]
     found, run = replayed(trace)
     assert found.seconds == pytest.approx(run, rel=1e-9)
 
@@ -92,14 +92,14 @@ def test_a_trace_without_whole_calls_is_refused():
     trace = made_up(calls=3)
     trace.groups[0].exit[:, 2] = np.nan
     with pytest.raises(ValueError, match="no call is known on all its ranks"):
-        Collectives(trace, graph_of(trace))
+        Collectives(graph_of(trace))
 
 
 def test_calls_that_not_all_ranks_are_known_to_have_made_are_left_as_they_are():
     trace = made_up(calls=20)
     trace.groups[0].exit[[3, 11], 2] = np.nan
     graph = graph_of(trace)
-    found = Collectives(trace, graph)
+    found = Collectives(graph)
     assert sorted(found.calls) == [call for call in range(20) if call not in (3, 11)]
     for event in range(len(found)):
         _, arrival, leave = found.measured(event)

@@ -383,8 +383,9 @@ def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
         told.append(f"{percent(begun.order / whole)} of the waiting comes from no rank that "
                     "computes longer than others: from the order of the work, or from changes "
                     "within a step.")  # fmt: skip
-    if not begun.graph.whole:
-        told.append("Only the first part of the trace was looked at, which is too large.")
+    if begun.graph.times > 1:
+        told.append(f"The trace is large: stretches of it stand for the rest, "
+                    f"{percent(1 / begun.graph.times)} of the run.")  # fmt: skip
     return told
 
 

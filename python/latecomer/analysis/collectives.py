@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..trace.model import Group, Trace
+from ..trace.model import Group
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,16 +35,16 @@ class CallClass:
 class Collectives:
     """The calls of all groups that are known on all their ranks, as they became complete."""
 
-    def __init__(self, trace: Trace, graph: Graph) -> None:
-        self.trace, self.graph = trace, graph
+    def __init__(self, graph: Graph) -> None:
+        self.trace, self.graph = graph.trace, graph
         nothing = np.zeros(0, np.int64)
         last, groups, calls, first = [nothing.astype(float)], [nothing], [nothing], [nothing]
         some = 0
-        for number, group in enumerate(trace.groups):
+        for number, group in enumerate(graph.trace.groups):
             if group.size < 2 or not len(group):
                 continue
             some += len(group)
-            whole, places = graph.members(trace, number)
+            whole, places = graph.members(number)
             last.append(_last_arrivals(group, whole))
             groups.append(np.full(len(whole), number))
             calls.append(whole)

@@ -16,6 +16,7 @@ import numpy as np
 from ..core.compiled import core
 from ..trace.model import Group, Side, Trace
 from ..trace.waits import met, synchronising
+from .sample import represented
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
-MOST = 20_000_000  # events; beyond that the first ones are looked at
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class Place:
 class Graph:
     """A job's calls, what they wait for, and the computation between them."""
 
+    trace: Trace  # whose graph it is: stretches of a trace that is too large
+    times: float  # how many times as long the run of the whole trace is
     job: Any  # of the core
     events: Events
-    whole: bool  # False: the first MOST calls only
     last: Floats  # (ranks,) when each rank last left a call, in seconds
     computed: Floats  # (steps, ranks), in seconds
     beyond: Floats  # the part of it that is excess
@@ -51,20 +52,17 @@ class Graph:
     left_at: NDArray[np.int64]  # the place of each call's end in the job's order
     length: int  # of that order
 
-    def members(self, trace: Trace, group: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def members(self, group: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The calls of a group that all its ranks are known to have made, and what they are here.
 
         `number[first]` to `number[first + group.size - 1]` are the numbers of a call, by member.
         Returns the calls' places in the group, and `first` of each.
         """
-        own = trace.groups[group]
+        own = self.trace.groups[group]
         arrival, leave = own.times()
         known = (np.isfinite(arrival) & np.isfinite(leave)).sum(axis=1)
         first = self.first_of[group] + np.cumsum(known) - known
         calls = np.flatnonzero(known == own.size)
-        if not self.whole:
-            numbers = self.number[first[calls][:, None] + np.arange(own.size)]
-            calls = calls[(numbers < len(self.left_at)).all(axis=1)]
         return calls, first[calls]
 
     def without(self, ranks: Sequence[int]) -> Floats:
@@ -113,7 +111,7 @@ class Graph:
 
     def earlier(self, ahead: Floats) -> float:
         """The same, if ranks leave their last calls so much earlier."""
-        return float(self.last.max() - (self.last - ahead).max())
+        return self.times * float(self.last.max() - (self.last - ahead).max())
 
 
 @dataclass(frozen=True)
@@ -138,11 +136,9 @@ class _Posts:
 
 def graph_of(trace: Trace) -> Graph:
     """The graph of a trace, with its messages if it has them."""
+    trace, times = represented(trace)
     places = _Places(trace)
     events, posts, number, first_of = _gathered(trace, places)
-    whole = len(events.rank) <= MOST
-    if not whole:
-        events = Events(**{name: column[:MOST] for name, column in vars(events).items()})
     earliest = float(events.begin.min(initial=np.inf))
     begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
     steps = _Steps(begin, events)
@@ -153,9 +149,10 @@ def graph_of(trace: Trace) -> Graph:
     last = np.full(trace.ranks, -np.inf)
     np.maximum.at(last, events.rank, events.end)
     return Graph(
+        trace=trace,
+        times=times,
         job=_job(begin, events, posts, steps, order),
         events=events,
-        whole=whole,
         last=last,
         computed=steps.time,
         beyond=steps.beyond,

@@ -64,8 +64,10 @@ def origin(trace: Trace) -> Origin:
     found = made.job.origins()
     cost, by_place = np.zeros(trace.ranks), {}
     for rank, place, seconds in found["charges"]:
-        cost[rank] += seconds
-        by_place[rank, place] = seconds
-    direct, waiting, moving = (np.array(found[name]) for name in ("direct", "waiting", "moving"))
-    return Origin(cost, direct, waiting, moving, made.beyond.sum(axis=0), found["order"],
-                  by_place, found["waits"], made)  # fmt: skip
+        cost[rank] += made.times * seconds
+        by_place[rank, place] = made.times * seconds
+    direct, waiting, moving, excess = (made.times * np.array(sums) for sums in (
+        found["direct"], found["waiting"], found["moving"], made.beyond.sum(axis=0)
+    ))  # fmt: skip
+    return Origin(cost, direct, waiting, moving, excess, made.times * found["order"],
+                  by_place, round(made.times * found["waits"]), made)  # fmt: skip

@@ -116,12 +116,12 @@ class Simulator:
     def _fitted(
         self, each: CallClass, algorithm: str, events: list[int], until: float
     ) -> float | None:
-        """None: there was no time."""
+        """None: there is nothing to fit to."""
         places = np.unique(np.linspace(0, len(events) - 1, _SAMPLES, dtype=int))
         was = [arrival for _, arrival, _ in self.collectives.some([events[at] for at in places])]
         measured = self.collectives.some(events)
         took = np.mean([leave.mean() - arrival.max() for _, arrival, leave in measured])
-        if took <= 0 or time.perf_counter() > until:
+        if took <= 0:
             return None
         factor = 1.0
         for _ in range(_ROUNDS):
@@ -133,6 +133,8 @@ class Simulator:
                 if time.perf_counter() > until and len(found) > 1:
                     break
             factor *= float(np.clip(took / max(np.mean(found), 1e-9), 0.1, 10.0))
+            if time.perf_counter() > until:
+                break
         return float(np.clip(factor, 1e-3, 1e3))
 
     def _costs(self, factor: float) -> core.Network:

@@ -7,8 +7,10 @@ another: by what they take after the last arrival.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
 _FEWEST = 24  # calls that a replay needs
+_MOST_THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ class Efficiency:
 
 def efficiency(graph: Graph, run: float) -> Efficiency:
     """That of a run of so many seconds."""
-    computed = graph.computed.sum(axis=0)[graph.present]
+    computed = graph.times * graph.computed.sum(axis=0)[graph.present]
     busiest, ideal = float(computed.max()), run - graph.saved(None, 0.0)
     ideal = max(ideal, busiest)
     mean = float(computed.mean())
@@ -140,9 +143,11 @@ def what_if(
     native: str = "openmpi-4.1",
     seconds: float = 3.0,
     only: tuple[str, ...] | None = None,
+    chiefly: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> WhatIf:
-    """Answer the usual questions, or only those about the algorithms in `only`.
+    """Answer the usual questions, or `chiefly` those that every run is asked, or only those about
+    the algorithms in `only`.
 
     `graph` is that of the trace; None: it is made. `late` are ranks that are asked about.
     `network` holds costs. If they are `known` to be those of the traced run, only the model of the
@@ -150,19 +155,15 @@ def what_if(
     that the library plans with, which need not be those. About `seconds` are spent: long traces
     are represented by stretches. Raises ValueError.
     """
-    collectives = Collectives(trace, graph or graph_of(trace))
+    collectives = Collectives(graph or graph_of(trace))
     simulator = Simulator(collectives, network, known, assumed, native)
     replay = Replay(simulator, run_seconds)
-    asked = list(_scenarios(simulator, only, late))
+    asked = list(_scenarios(simulator, only, late, chiefly=chiefly))
     share = seconds / (len(asked) + 2)
     report("network")
     simulator.fit(share)
-    own = Scenario(AS_IT_WAS)
-    repeated = replay.answer(own, share).replayed or Replayed(run_seconds, 0.0, 0, 0.0, 0.0, {})
-    answers = []
-    for scenario in asked:
-        report(scenario.name)
-        answers.append(replay.answer(scenario, share))
+    own, *answers = _answered(replay, [Scenario(AS_IT_WAS), *asked], share, report)
+    repeated = own.replayed or Replayed(run_seconds, 0.0, 0, 0.0, 0.0, {})
     return WhatIf(
         run_seconds,
         repeated,
@@ -174,6 +175,22 @@ def what_if(
         efficiency(collectives.graph, run_seconds),
         simulator.handled,
     )
+
+
+def _answered(
+    replay: Replay, asked: Sequence[Scenario], seconds: float, report: Callable[[str], None]
+) -> list[Answer]:
+    """All answers, in their order; several threads run while the core simulates."""
+    found = []
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
+        begun = [pool.submit(replay.answer, scenario, seconds) for scenario in asked]
+        try:
+            for scenario, answer in zip(asked, begun, strict=True):
+                report(scenario.name)
+                found.append(answer.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return found
 
 
 def distrust(answers: WhatIf) -> str:
@@ -213,7 +230,7 @@ def chief(answers: WhatIf) -> list[Answer]:
 
 
 def _scenarios(
-    simulator: Simulator, only: tuple[str, ...] | None, late: Sequence[int]
+    simulator: Simulator, only: tuple[str, ...] | None, late: Sequence[int], *, chiefly: bool
 ) -> Iterator[Scenario]:
     if only is not None:
         for name in only:
@@ -222,15 +239,16 @@ def _scenarios(
     if simulator.simulated:
         yield Scenario("the MPI library's own algorithms", NATIVE)
         yield Scenario("latecomer, automatic choice", AUTO)
-        for name in simulator.suitable():
-            yield Scenario(name, name)
+        if not chiefly:
+            yield from (Scenario(name, name) for name in simulator.suitable())
     if late:
         name = f"{ranks_said(late)} no slower than the median rank"
         yield Scenario(name, ranks=tuple(late))
     yield Scenario("perfect balance", lateness=0.0)
-    yield Scenario("half the lateness", lateness=0.5)
+    if not chiefly:
+        yield Scenario("half the lateness", lateness=0.5)
     yield Scenario("a network twice as fast", speed=2.0)
-    if simulator.simulated:
+    if simulator.simulated and not chiefly:
         yield Scenario("automatic choice, and a network twice as fast", AUTO, speed=2.0)
 
 
@@ -323,11 +341,12 @@ class Replay:
         ranks = self.collectives.trace.ranks
         if len(found) == 1:
             _, _, ahead, waiting, moving = found[0]
-            seconds = self.run_seconds - self.graph.earlier(ahead)
-            return Replayed(seconds, 0.0, calls, waiting / ranks, moving / ranks, means)
+            seconds, each = self.run_seconds - self.graph.earlier(ahead), self.graph.times / ranks
+            return Replayed(seconds, 0.0, calls, waiting * each, moving * each, means)
         begins = np.array([each[0] for each in found])
         was = np.maximum([until - begin for begin, until, *_ in found], 1e-12)
         weight = np.maximum(np.diff(begins, append=self.graph.last.mean()), 1e-12)
+        weight *= self.graph.times
         ratio = 1 - np.array([ahead.mean() for _, _, ahead, *_ in found]) / was
         later = ratio[1:]  # the first one is the beginning, not a sample
         error = later.std(ddof=1) / np.sqrt(len(later)) * weight.sum() if len(later) > 1 else 0.0

@@ -66,17 +66,25 @@ def _of_same_key(keys: Whole, some: Truths) -> Truths:
     """Which rows are equal to one of those."""
     if not some.any():
         return some
-    _, which = np.unique(keys, axis=0, return_inverse=True)
-    which = which.reshape(-1)
+    which = _labelled(keys)
     return np.isin(which, which[some])
+
+
+def _labelled(rows: Whole) -> Whole:
+    """A number of each row, the same for equal ones; column by column, as rows sort slowly."""
+    label = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        _, place = np.unique(column, return_inverse=True)
+        both = label * (int(place.max(initial=0)) + 1) + place
+        label = np.unique(both, return_inverse=True)[1]
+    return label
 
 
 def _numbered(keys: Whole) -> Whole:
     """The keys with another column: how many rows before are equal."""
     if not len(keys):
         return np.zeros((0, keys.shape[1] + 1), np.int64)
-    _, which = np.unique(keys, axis=0, return_inverse=True)
-    which = which.reshape(-1)
+    which = _labelled(keys)
     order = np.argsort(which, kind="stable")
     starts = np.flatnonzero(np.diff(which[order], prepend=-1))
     before = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
@@ -89,8 +97,7 @@ def _joined(left: Whole, right: Whole) -> tuple[Whole, Whole]:
     """The places of equal rows; rows of one side differ."""
     if not len(left) or not len(right):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    _, which = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
-    which = which.reshape(-1)
+    which = _labelled(np.concatenate([left, right]))
     place = np.full(int(which.max()) + 1, -1, np.int64)
     place[which[len(left) :]] = np.arange(len(right))
     there = place[which[: len(left)]]

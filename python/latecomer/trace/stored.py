@@ -75,7 +75,9 @@ class Times:
         rows, *members = key if isinstance(key, tuple) else (key,)
         if isinstance(rows, (int, np.integer)):
             return self[slice(rows, rows + 1 or None)][(0, *members)]
-        return self.stored.read(rows)[self._which][(slice(None), *members)]
+        if members and isinstance(members[0], (int, np.integer)):
+            return self.stored.read(rows, np.array(members))[self._which][:, 0]
+        return self.stored.read(rows, *members)[self._which]
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
         return np.asarray(self[:], dtype)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..trace.about import About
 
 NATIVE = "openmpi-4.1"
+_MANY = 256  # ranks: the calls of more take so long that only the chief questions are asked ...
+_FOR_MANY = 5.0  # ... for so many seconds, if nobody said for how many
 
 Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
 Html = Annotated[
@@ -47,7 +49,8 @@ Native = Annotated[
 Budget = Annotated[
     float | None,
     option("--budget", "S", "Simulate for about so long; longer traces are represented by "
-           "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks.",
+           "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks; "
+           "above 256 ranks only the chief questions are asked without this option.",
            min=0, max=LONGEST_S),
 ]  # fmt: skip
 Skip = Annotated[
@@ -225,8 +228,12 @@ def what_if_of(
     seen: Seen, network: str = "", native: str = NATIVE, seconds: float | None = None
 ) -> WhatIf | None:
     """Simulations for about so long; None: of 0 seconds, or without calls."""
-    budget = max(2.5, seen.found.trace.ranks / 16) if seconds is None else seconds
-    return _answers(seen, network, native, budget) if budget and _has_calls(seen.found) else None
+    ranks = seen.found.trace.ranks
+    many = seconds is None and ranks > _MANY
+    budget = seconds if seconds is not None else _FOR_MANY if many else max(2.5, ranks / 16)
+    if not budget or not _has_calls(seen.found):
+        return None
+    return _answers(seen, network, native, budget, chiefly=many)
 
 
 def _has_calls(found: Lateness) -> bool:
@@ -281,7 +288,9 @@ def _span(factors: Collection[float]) -> str:
     return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
 
 
-def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | None:
+def _answers(
+    seen: Seen, network: str, native: str, seconds: float, *, chiefly: bool
+) -> WhatIf | None:
     from ..analysis.what_if import what_if
     from ..base.variables import variable
     from ..core import networks
@@ -295,7 +304,7 @@ def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | 
                 graph=found.origin.graph if found.origin else None,
                 network=named.text, source=named.source,
                 known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
-                native=native, seconds=seconds,
+                native=native, seconds=seconds, chiefly=chiefly,
                 report=lambda name: bar.update(task, description=f"what if: {name}"),
             )  # fmt: skip
         except ValueError as error:

@@ -1,0 +1,129 @@
+"""A large trace by some stretches of it, one behind the other, as a trace of a shorter run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import Group, Messages, Side, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MOST = 4_000_000  # calls of single ranks, and messages: more are represented by ...
+SOME = 1_000_000  # ... so many ...
+_STRETCHES = 16  # ... in so many stretches
+
+
+def represented(trace: Trace) -> tuple[Trace, float]:
+    """The trace, or one of its stretches; and how many times as long the run of the whole is.
+
+    Evenly spaced stretches of the largest group's calls tell when each rank is in a stretch; of
+    everything else that counts which lies in there on all its ranks.
+    """
+    groups = [group for group in trace.groups if group.size > 1]
+    events = sum(len(group) * group.size for group in [*groups, *trace.overlapping])
+    events += 2 * len(trace.messages) if trace.messages else 0
+    main = max(groups, key=lambda group: len(group) * group.size, default=None)
+    if events <= MOST or main is None:
+        return trace, 1.0
+    bounds = _bounds(trace, main, SOME / events)
+    if not bounds:
+        return trace, 1.0
+    shifts, now = [], None
+    for begin, end in bounds:
+        shifts.append(0.0 if now is None else float(begin.mean()) - now)
+        now = float(end.mean()) - shifts[-1]
+    long = sum(float((end - begin).mean()) for begin, end in bounds)
+    whole = float((bounds[-1][1] - bounds[0][0]).mean())
+    last = bounds[-1][1] - shifts[-1]
+    made = replace(
+        trace,
+        groups=[_group(group, bounds, shifts) for group in trace.groups],
+        overlapping=[_group(group, bounds, shifts) for group in trace.overlapping],
+        messages=_messages(trace.messages, bounds, shifts) if trace.messages else None,
+        begin=bounds[0][0],
+        end=last,
+    )
+    return made, whole / max(long, 1e-300)
+
+
+def _bounds(trace: Trace, main: Group, share: float) -> list[tuple[Floats, Floats]]:
+    """When each rank leaves the calls before a stretch, and the last one in it."""
+    length = max(2, int(len(main) * share / _STRETCHES))
+    firsts = np.linspace(0, len(main) - 1 - length, _STRETCHES).astype(np.int64)
+    rows = np.stack([firsts, firsts + length], axis=1).reshape(-1)
+    _, leave = main.times(rows)
+    known = np.isfinite(leave).all(axis=1).reshape(-1, 2).all(axis=1)
+    found, before = [], -np.inf
+    for (begin, end), good in zip(leave.reshape(-1, 2, main.size), known.tolist(), strict=True):
+        if not good or begin.min() < before:
+            continue
+        of_ranks = np.full((2, trace.ranks), [[begin.mean()], [end.mean()]])
+        of_ranks[:, main.members] = begin, end
+        found.append((of_ranks[0], of_ranks[1]))
+        before = end.max()
+    return found
+
+
+def _group(group: Group, bounds: list[tuple[Floats, Floats]], shifts: list[float]) -> Group:
+    """Its calls in the stretches, in their order."""
+    nothing = np.zeros((0, group.size))
+    rows, by, arrivals, exits = [np.zeros(0, np.int64)], [np.zeros(0)], [nothing], [nothing]
+    calls = _first_arrivals(group)
+    for (begin, end), shift in zip(bounds, shifts, strict=True):
+        first, last = begin[group.members], end[group.members]
+        near = np.flatnonzero((calls >= first[0]) & (calls <= last[0]))
+        if not len(near):
+            continue
+        arrival, leave = group.times(near)
+        out = (arrival < first) | (leave > last)  # what is not known contradicts nothing
+        inside = np.flatnonzero(~out.any(axis=1))
+        rows.append(near[inside])
+        by.append(np.full(len(inside), shift))
+        arrivals.append(arrival[inside] - shift)
+        exits.append(leave[inside] - shift)
+    chosen = np.concatenate(rows)
+    columns = ("sequence", "collective", "bytes", "element_bytes", "operator", "root", "site",
+               "algorithm", "served")  # fmt: skip
+    completed = group.completed
+    return Group(
+        name=group.name,
+        members=group.members,
+        arrival=np.concatenate(arrivals),
+        exit=np.concatenate(exits),
+        launch=None if group.launch is None else group.launch[chosen],
+        completed=None if completed is None else completed[chosen] - np.concatenate(by)[:, None],
+        **{name: getattr(group, name)[chosen] for name in columns},
+    )
+
+
+def _first_arrivals(group: Group) -> Floats:
+    """When the first member entered each call; NaN: not known."""
+    parts = [group.times(part, np.array([0]))[0][:, 0] for part in group.stretches()]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _messages(
+    messages: Messages, bounds: list[tuple[Floats, Floats]], shifts: list[float]
+) -> Messages:
+    """Those of which both sides lie in one stretch."""
+    which = np.full(len(messages), -1)
+    for at, (begin, end) in enumerate(bounds):
+        inside = np.ones(len(messages), bool)
+        for side in (messages.send, messages.receive):
+            inside &= (side.posted >= begin[side.rank]) & (side.end <= end[side.rank])
+        which[inside] = at
+    own = np.flatnonzero(which >= 0)
+    by = np.array(shifts)[which[own]]
+    sides = (
+        Side(side.rank[own], side.posted[own] - by, side.begin[own] - by, side.end[own] - by,
+             side.site[own])
+        for side in (messages.send, messages.receive)
+    )  # fmt: skip
+    return replace(messages, **dict(zip(("send", "receive"), sides, strict=True)),
+                   bytes=messages.bytes[own])  # fmt: skip
