@@ -337,7 +337,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     # By what they compute longer: of two slow ranks that follow each other one hides the other's.
     late, host = late_ranks(begun.excess, hosts)
     cost = begun.cost[late].sum()
-    if cost < SHARE * waiting or cost < FLOOR * common.run:
+    if cost < SHARE * begun.cost.sum() or cost < FLOOR * common.run:
         late, host = [], False
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
