@@ -1,12 +1,12 @@
 """How long a report takes, how large its page is, and how long a browser needs to open it.
 
     .venv/bin/python evidence/report_scale.py --ranks 16 --calls 10000
-    .venv/bin/python evidence/report_scale.py --ranks 1000 --calls 100000 --budget 0
+    .venv/bin/python evidence/report_scale.py --ranks 1000 --calls 100000
     .venv/bin/python evidence/report_scale.py ... --keep FOLDER
 
 Writes a made-up trace in the library's format, runs `latecomer report` on it, and opens the page in
 headless Chromium: from the start of the browser until the page's script has drawn. The trace takes
-64 bytes for each rank and call; the second command needs 7 GB of disk and 15 GB of memory.
+64 bytes for each rank and call; the second command needs 7 GB of disk.
 """
 
 from __future__ import annotations
