@@ -62,7 +62,8 @@ def compiled(using: mpi.Family) -> str:
 def build(preset: str, jobs_at_once: int) -> Path:
     """The drop-in library with a sanitizer, for Debian's Open MPI; its folder."""
     families = ("-DLATECOMER_MPI=ON", "-DLATECOMER_MPI_FAMILIES=openmpi=mpicc.openmpi")
-    words = ["tools/build.sh", preset, "dropin", str(jobs_at_once), *families]
+    targets = "latecomer_preload latecomer_preload_openmpi"  # not the loader for messages
+    words = ["tools/build.sh", preset, targets, str(jobs_at_once), *families]
     done = subprocess.run(words, cwd=jobs.ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)} failed:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")

@@ -1,17 +1,18 @@
 #!/bin/bash
-# Builds a target of a preset from nothing as soon as can be: files in batches. If that fails, for
+# Builds targets of a preset from nothing as soon as can be: files in batches. If that fails, for
 # instance because two files of a batch use a name twice, one by one: those errors count.
-# Usage: tools/build.sh PRESET TARGET JOBS [OPTION OF CMAKE...]
+# Usage: tools/build.sh PRESET 'TARGET...' JOBS [OPTION OF CMAKE...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-preset=$1 target=$2 jobs=$3
+preset=$1 jobs=$3
+read -ra targets <<<"$2"
 shift 3
 
 build() {
   local configure=(--preset "$preset" "$@")
   # An interrupted first run leaves a cache that CMake cannot use.
   cmake "${configure[@]}" || cmake --fresh "${configure[@]}" || exit 1
-  cmake --build --preset "$preset" --target "$target" -j "$jobs"
+  cmake --build --preset "$preset" --target "${targets[@]}" -j "$jobs"
 }
 
 build "$@" -DLATECOMER_BATCHES=ON ||

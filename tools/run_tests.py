@@ -6,8 +6,8 @@ prints nothing for so long that its deadline passes counts as failed.
 What failed is run once more, alone. What passes then is unsteady: a defect of the test, which is
 printed and counted, its first output is kept in build/unsteady/, and the run has not failed.
 
-One lane compiles and computes at the lowest priority. Beside it the suites of MPI programs run, and
-then the Python tests, which wait for programs and hosts. Ranks yield while they wait, and beside
+One lane compiles and computes at the lowest priority. Beside it the suites of MPI programs run, one
+after the other, and then the Python tests, two at a time. Ranks yield while they wait, and beside
 compilers took two to ten times as long, whatever the priorities; so they run in the real-time
 class, where they yield to each other only, or, where that is not allowed (it is to root), before
 everything else, alone.
@@ -121,10 +121,24 @@ def real_time() -> list[str]:
     return start if execute([*start, "true"], 10)[0] == 0 else []
 
 
+def ahead(name: str, command: list[str], deadline_s: float) -> Suite:
+    """A suite of programs whose ranks yield while they wait, one program at a time."""
+    first = real_time()
+    place = "first" if first else "alone"
+    return Suite(name, [*first, *command], "pytest", deadline_s, place=place)
+
+
 def mpi_suite(name: str) -> Suite:
     ctest = ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R", f"^{name}$"]
-    ahead = real_time()
-    return Suite(name, [*ahead, *ctest], "pytest", 400, place="first" if ahead else "alone")
+    return ahead(name, ctest, 400)
+
+
+# Python tests whose jobs mostly wait in the MPI library. Two of them at once, beside compilers,
+# take two to twenty times the CPU time. Those that are not here also compute, or wait without
+# yielding, for which the real-time class is no better.
+JOBS = ["dropin", "dropin_belongings", "dropin_beside", "dropin_devices", "evidence_dropin",
+        "overhead", "reproducible"]  # fmt: skip
+JOB_FILES = [f"tests/python/test_{name}.py" for name in JOBS]
 
 
 def mpi_suites() -> list[Suite]:
@@ -158,8 +172,9 @@ def suites() -> list[Suite]:
               needs=sanitized("tsan", "threads_tests")),
         *soaks(),
         *mpi_suites(),
-        Suite("python", [*pytest, "-n", jobs, "--dist", "worksteal", "tests/python"], "pytest",
-              place="first"),
+        ahead("jobs", [*pytest, *JOB_FILES], 1200),
+        Suite("python", [*pytest, "-n", jobs, "--dist", "worksteal", "tests/python",
+                         *(f"--ignore={file}" for file in JOB_FILES)], "pytest", place="first"),
     ]  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 // This rank's output on stderr while the object lives.
 #pragma once
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,7 +13,8 @@ namespace latecomer::testing {
 
 class CapturedStderr {
  public:
-  CapturedStderr() : file_(std::tmpfile()), saved_(dup(STDERR_FILENO)) {
+  CapturedStderr()
+      : file_(fdopen(memfd_create("stderr", MFD_CLOEXEC), "w+")), saved_(dup(STDERR_FILENO)) {
     dup2(fileno(file_), STDERR_FILENO);
     keep_stderr();
   }

@@ -14,6 +14,7 @@
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/report/log.hpp"
+#include "scratch_name.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {
@@ -80,7 +81,7 @@ MPI_TEST(the_environment_names_the_default_network) {
 }
 
 MPI_TEST(a_network_is_read_from_a_file) {
-  const std::string name = "/tmp/latecomer-network-" + std::to_string(getpid());
+  const std::string name = scratch_name("network");
   std::ofstream(name) << "# place: here\n\nalpha=9us,beta=2ns  \n";
   {
     const DefaultNetwork environment("@" + name);
@@ -97,7 +98,7 @@ MPI_TEST(a_network_is_read_from_a_file) {
 }
 
 MPI_TEST(an_error_in_a_file_names_its_line_and_shows_nothing_of_it) {
-  const std::string name = "/tmp/latecomer-network-" + std::to_string(getpid());
+  const std::string name = scratch_name("network");
   const Communicator comm;
   for (const std::string line : {"root:secret", "alpha=secret", "secret=1,alpha=1us", "=secret"}) {
     std::ofstream(name) << "# from a shadow\n\n" << line << '\n';
@@ -113,7 +114,7 @@ MPI_TEST(an_error_in_a_file_names_its_line_and_shows_nothing_of_it) {
 }
 
 MPI_TEST(a_network_is_read_from_a_small_regular_file_only) {
-  const std::string name = "/tmp/latecomer-network-" + std::to_string(getpid());
+  const std::string name = scratch_name("network");
   const Communicator comm;
   const auto refused = [&](const std::string& file) {
     CHECK_EQ(latecomer_set_network(comm, ("@" + file).c_str()), MPI_ERR_ARG);

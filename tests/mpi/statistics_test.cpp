@@ -22,6 +22,7 @@
 #include "runtime/report/counters.hpp"
 #include "runtime/report/stats_file.hpp"
 #include "runtime/report/stats_report.hpp"
+#include "scratch_name.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"
 
@@ -284,7 +285,7 @@ MPI_TEST(a_file_for_statistics_is_named_by_rank_process_and_job) {
 }
 
 MPI_TEST(statistics_go_to_a_new_file_and_follow_no_link) {
-  const std::string folder = "/tmp/latecomer-stats-" + std::to_string(getpid());
+  const std::string folder = scratch_name("stats");
   const std::string name = folder + "/stats";
   const std::string other = folder + "/other";
   const auto text_of = [](const std::string& file) {

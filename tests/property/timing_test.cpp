@@ -13,12 +13,13 @@
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "reference/sweeps.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr int kWorlds = 100;  // of each row
+constexpr int kWorlds = testing::kSanitized ? 25 : 100;  // of each row
 
 /// Where activities are ready at the same moment, the virtual network may serve another one first,
 /// and later ones with it: ranks that share a link, or that one late rank has brought in step.
