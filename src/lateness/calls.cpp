@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -78,7 +79,7 @@ class Sorter {
     std::uint32_t number;
     std::int32_t rank;
   };
-  std::array<std::array<std::uint32_t, kDigits>, 3> counts_;
+  std::array<std::array<std::uint32_t, kDigits>, 3> counts_{};
   std::vector<Key> keys_;
   std::vector<Key> other_;
   std::vector<Seconds> times_;
@@ -121,7 +122,7 @@ class Examiner {
  private:
   Seconds be_late(std::span<Seconds> lateness) const {
     const Seconds median = (order_[(ranks_ - 1) / 2].time + order_[ranks_ / 2].time) / 2;
-    Seconds most = -INFINITY;
+    Seconds most = -std::numeric_limits<Seconds>::infinity();
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
       const Seconds from = ranks_ == 2 ? arrival_[1 - rank] : median;
       lateness[rank] = arrival_[rank] - from;

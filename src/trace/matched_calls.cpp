@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -96,7 +97,7 @@ Sequences united(const std::vector<Part>& parts, bool overlapping) {
       all = each;
       continue;
     }
-    auto both = std::make_shared<std::vector<std::uint64_t>>();
+    const auto both = std::make_shared<std::vector<std::uint64_t>>();
     std::ranges::set_union(*all, *each, std::back_inserter(*both));
     all = both;
   }
@@ -114,7 +115,7 @@ MatchedCalls::MatchedCalls(std::vector<Part> parts, bool overlapping, std::int64
     Places& place = spread[{calls.sequence, calls.place}];
     if (!place && *calls.sequence == *sequence_) place = calls.place;
     if (!place) {
-      auto made = std::make_shared<std::vector<std::uint32_t>>(sequence_->size(), kNone);
+      const auto made = std::make_shared<std::vector<std::uint32_t>>(sequence_->size(), kNone);
       auto at = sequence_->begin();
       for (std::size_t i = 0; i < calls.place->size(); ++i) {
         at = std::lower_bound(at, sequence_->end(), (*calls.sequence)[i]);
@@ -139,7 +140,7 @@ CallColumns MatchedCalls::match(std::span<const std::int64_t> clocks,
   }
   into.bytes.assign(count, kUnknown);
   into.served.assign(count, kUnknown);
-  into.gap.assign(count, -INFINITY);
+  into.gap.assign(count, -std::numeric_limits<double>::infinity());
   into.mixed.assign(count, 0);
   mixed.assign(own_.size(), {});
   std::map<std::int64_t, std::size_t> known;
@@ -255,8 +256,8 @@ class MatchedCalls::Reading {
   void operator()(std::span<const std::int64_t> parts, std::size_t begin, std::size_t end,
                   std::span<double> arrival, std::span<double> exit) {
     const std::size_t columns = end - begin;
-    arrival_.assign(columns * calls_.size(), NAN);
-    exit_.assign(columns * calls_.size(), NAN);
+    arrival_.assign(columns * calls_.size(), std::numeric_limits<double>::quiet_NaN());
+    exit_.assign(columns * calls_.size(), std::numeric_limits<double>::quiet_NaN());
     for (std::size_t column = 0; column < columns; ++column) {
       if (parts[begin + column] >= 0) fill(column, static_cast<std::size_t>(parts[begin + column]));
     }
