@@ -82,6 +82,27 @@ macro(latecomer_parameter kind name)
     set(as_c "MPI_Status* ${name}")
   elseif(kind STREQUAL "statuses")
     set(as_c "MPI_Status ${name}[]")
+  elseif(kind STREQUAL "value")
+    set(as_c "MPI_Request ${name}")
+  elseif(kind STREQUAL "win")
+    set(as_c "MPI_Win ${name}")
+  elseif(kind STREQUAL "newwin")
+    set(as_c "MPI_Win* ${name}")
+  elseif(kind STREQUAL "file")
+    set(as_c "MPI_File ${name}")
+  elseif(kind STREQUAL "newfile")
+    set(as_c "MPI_File* ${name}")
+  elseif(kind STREQUAL "offset")
+    set(as_c "MPI_Offset ${name}")
+  elseif(kind STREQUAL "aint")
+    set(as_c "MPI_Aint ${name}")
+  elseif(kind STREQUAL "unit")
+    set(as_c "int ${name}")
+    set(as_large "MPI_Aint ${name}")
+  elseif(kind STREQUAL "text")
+    set(as_c "const char* ${name}")
+  elseif(kind STREQUAL "texts")
+    set(as_c "char* ${name}[]")
   elseif(kind STREQUAL "results")
     set(as_c "int ${name}[]")
   elseif(kind STREQUAL "result")
@@ -89,10 +110,11 @@ macro(latecomer_parameter kind name)
     set(from_fortran "${name}")
   else()
     message(FATAL_ERROR "${TABLE}: kind '${kind}' is not usable; right would be one of in, out, "
-      "count, counts, displs, aints, int, type, types, op, comm, newcomm, argc, argv, group, info, "
-      "ints, request, requests, message, status, statuses, result, results")
+      "count, counts, displs, aint, aints, int, ints, unit, type, types, op, comm, newcomm, argc, "
+      "argv, group, info, request, requests, value, message, status, statuses, result, results, win, "
+      "newwin, file, newfile, offset, text, texts")
   endif()
-  if(NOT kind MATCHES "^(count|counts|displs)$")
+  if(NOT kind MATCHES "^(count|counts|displs|unit)$")
     set(as_large "${as_c}")
   endif()
 endmacro()
@@ -152,7 +174,7 @@ foreach(line ${lines})
   endforeach()
   # Persistent collectives and MPI_Isendrecv came with MPI 4, as large counts did.
   set(passes "")
-  foreach(kind watched nonblocking persistent neighbour makes message)
+  foreach(kind watched nonblocking persistent neighbour makes message timed polling)
     if(kind IN_LIST forms)
       set(passes ${kind})
       list(REMOVE_ITEM forms ${kind})
@@ -182,9 +204,29 @@ foreach(line ${lines})
       elseif(passes STREQUAL "message")
         string(CONCAT pass "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return messages::${lower}(native, ${c_values});\n")
-      elseif(passes STREQUAL "neighbour")
-        string(CONCAT pass "  latecomer::count_passed(latecomer::Passed::${passes});\n"
-          "  return native(${passed_values});\n")
+      elseif(passes MATCHES "^(neighbour|timed|polling)$")
+        set(calls messages)
+        if(passes STREQUAL "neighbour")
+          set(calls neighbours)
+        elseif(name MATCHES "^Win_")
+          set(calls windows)
+        elseif(name MATCHES "^File_")
+          set(calls files)
+        elseif(name MATCHES "^(Comm|Intercomm)_")
+          set(calls communicators)
+        elseif(passes STREQUAL "polling")
+          set(calls polling)
+        endif()
+        set(bits "OtherCalls::${calls}")
+        if(passes STREQUAL "polling" AND NOT calls STREQUAL "polling")
+          string(APPEND bits " | OtherCalls::polling")
+        endif()
+        set(pass "")
+        if(passes STREQUAL "neighbour")
+          set(pass "  latecomer::count_passed(latecomer::Passed::${passes});\n")
+        endif()
+        string(APPEND pass "  if (!messages::are_traced()) return native(${passed_values});\n"
+          "  return latecomer::unseen::in(${bits}, [&] { return native(${passed_values}); });\n")
       else()
         set(recorded "\"${lower}\"")
         if(name MATCHES "^I?[Nn]eighbor_")
@@ -204,7 +246,8 @@ foreach(line ${lines})
         set(list "${large_list}")
       endif()
       set(needs 1)
-      if(form STREQUAL "large" OR passes STREQUAL "persistent" OR name MATCHES "^Isendrecv")
+      if(form STREQUAL "large" OR passes STREQUAL "persistent" OR
+         name MATCHES "^(Isendrecv.*|Parrived|Comm_idup_with_info)$")
         set(stub LARGE)
         set(needs LATECOMER_LARGE_COUNTS)
       endif()
@@ -212,7 +255,7 @@ foreach(line ${lines})
         "  static const auto native = latecomer::next(\"${symbol}\", P${symbol});\n"
         "${pass}}\n#endif\n")
       set(of "")
-      if(passes STREQUAL "message")
+      if(passes MATCHES "^(message|timed|polling)$")
         set(of _of_messages)
       endif()
       string(APPEND exports${of} "    ${symbol};\n")
@@ -258,7 +301,7 @@ foreach(line ${lines})
         "  if (ierror != nullptr) *ierror = code;\n}\n#endif\n")
     else()
       message(FATAL_ERROR
-        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, f08, makes, watched, nonblocking, persistent, neighbour, message")
+        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, f08, makes, watched, nonblocking, persistent, neighbour, message, timed, polling")
     endif()
   endforeach()
   string(APPEND wrappers "\n")
@@ -271,6 +314,7 @@ file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/passed.hpp"
+#include "dropin/unseen.hpp"
 #include "dropin/wrapped.hpp"
 
 #define LATECOMER_WRAPPER __attribute__((visibility("default")))
@@ -278,6 +322,7 @@ file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 namespace fortran = latecomer::fortran;
 namespace messages = latecomer::messages;
 namespace wrapped = latecomer::wrapped;
+using latecomer::trace::OtherCalls;
 
 extern "C" {
 

@@ -1,10 +1,12 @@
 """Jobs of messages and collectives, played in virtual time, as traces.
 
 A rank is a generator of what it does: ("compute", seconds); ("send", rank), ("isend", rank),
-("receive", rank), ("ireceive", rank); ("wait",) for all that it posted; ("allreduce", group) and
-("bcast", group, root), where a group is a tuple of ranks, and without one all ranks meet. A last
-word "at=NAME" names the place in the program. What ranks wait for follows from MPI's rules, simply
-and slowly.
+("receive", rank), ("ireceive", rank); ("wait",) for all that it posted; ("poll", rank, seconds): a
+receive by calls that test, with this time between them; ("probe", rank) for what is received next;
+("hidden send", rank) and ("hidden receive", rank), by calls that the trace tells only the time of;
+("allreduce", group) and ("bcast", group, root), where a group is a tuple of ranks, and without one
+all ranks meet. A last word "at=NAME" names the place in the program. What ranks wait for follows
+from MPI's rules, simply and slowly.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ from typing import Any
 
 import numpy as np
 from latecomer.trace.messages import Posted, matched
-from latecomer.trace.model import UNKNOWN, Group, Side, Trace, Words
+from latecomer.trace.model import UNKNOWN, Group, Others, Probes, Side, Trace, Words
 
 LATENCY = 50e-6  # seconds
+TEST = 1e-6  # seconds in a call that tests
 
 Op = tuple[Any, ...]
 
@@ -34,11 +37,15 @@ class _Posted:
     place: int  # among those of its kind and pair
     completed: tuple[float, float] = (0.0, 0.0)
     site: str = ""
+    hidden: bool = False
+    pause: float = 0.0  # between calls that test
+    idle: float = 0.0  # as Side.idle
 
     @property
-    def pair(self) -> tuple[int, int]:
-        """Sender and receiver."""
-        return (self.rank, self.peer) if self.sends else (self.peer, self.rank)
+    def pair(self) -> tuple[int, int, bool]:
+        """Sender, receiver and whether it is hidden."""
+        ends = (self.rank, self.peer) if self.sends else (self.peer, self.rank)
+        return *ends, self.hidden
 
 
 @dataclass
@@ -70,8 +77,9 @@ class Played:
         self.rendezvous, self.slow = rendezvous, slow or {}
         self.ranks = [_Rank(iter(program)) for program in programs]
         self.all = tuple(range(len(programs)))
-        self.posted: dict[tuple[bool, tuple[int, int]], list[_Posted]] = defaultdict(list)
+        self.posted: dict[tuple[bool, tuple[int, int, bool]], list[_Posted]] = defaultdict(list)
         self.done: list[_Posted] = []
+        self.probed: list[tuple[_Posted, int]] = []  # and of which receive of its pair
         # By group: of each call what it is, and by rank its arrival, its exit and its place.
         self.calls: dict[tuple[int, ...], list[dict[int, list[Any]]]] = defaultdict(list)
         self.names: dict[tuple[tuple[int, ...], int], str] = {}
@@ -102,9 +110,18 @@ class Played:
             rank.site, words = words[-1].removeprefix("at="), words[:-1]
         rank.doing = words
         name = words[0]
-        if name in ("send", "isend", "receive", "ireceive"):
+        if name in (
+            "send",
+            "isend",
+            "receive",
+            "ireceive",
+            "poll",
+            "hidden send",
+            "hidden receive",
+        ):
             sends = name.endswith("send")
-            one = _Posted(sends, number, words[1], rank.clock, 0)
+            one = _Posted(sends, number, words[1], rank.clock, 0, hidden=name.startswith("hidden"),
+                          pause=words[2] if name == "poll" else 0.0)  # fmt: skip
             own = self.posted[sends, one.pair]
             one.place = len(own)
             own.append(one)
@@ -124,7 +141,9 @@ class Played:
         name, *arguments = rank.doing or ("",)
         if name == "compute":
             rank.clock += arguments[0]
-        elif name in ("send", "receive", "wait"):
+        elif name == "probe":
+            return self._probe(number, rank, arguments[0])
+        elif name in ("send", "receive", "wait", "poll", "hidden send", "hidden receive"):
             those = rank.open if name == "wait" else rank.open[-1:]
             if not self._complete(rank, those):
                 return False
@@ -136,7 +155,7 @@ class Played:
     def _complete(self, rank: _Rank, those: list[_Posted]) -> bool:
         end = rank.clock
         for one in those:
-            latency = self.slow.get(one.pair, LATENCY)
+            latency = self.slow.get(one.pair[:2], LATENCY)
             others = self.posted[not one.sends, one.pair]
             if not one.sends or self.rendezvous:
                 if one.place >= len(others):
@@ -144,11 +163,30 @@ class Played:
                 end = max(end, max(others[one.place].posted, one.posted) + latency)
             else:
                 end = max(end, one.posted + latency / 5)
+        entry = rank.clock
         for one in those:
-            one.completed, one.site = (rank.clock, end), rank.site
+            one.idle = rank.clock
+            if one.pause:  # it tests from its clock on; the last time it has come
+                tests = int(np.ceil((end - rank.clock) / (one.pause + TEST)))
+                end = rank.clock + tests * (one.pause + TEST) + TEST
+                entry = end - (tests + 1) * TEST
+            one.completed, one.site = (entry, end), rank.site
             self.done.append(one)
         rank.open = [one for one in rank.open if all(one is not other for other in those)]
         rank.clock = end
+        return True
+
+    def _probe(self, number: int, rank: _Rank, peer: int) -> bool:
+        place = len(self.posted[False, (peer, number, False)])
+        sends = self.posted[True, (peer, number, False)]
+        if place >= len(sends):
+            return False
+        one = _Posted(False, number, peer, rank.clock, place, site=rank.site, idle=rank.clock)
+        latency = self.slow.get(one.pair[:2], LATENCY)
+        one.completed = rank.clock, max(rank.clock, sends[place].posted + latency)
+        rank.clock = one.completed[1]
+        rank.doing = None
+        self.probed.append((one, place))
         return True
 
     def _leave(self, number: int, rank: _Rank, name: str, arguments: list[Any]) -> bool:
@@ -178,23 +216,24 @@ class Played:
             begin=np.zeros(len(self.all)), end=np.array([rank.clock for rank in self.ranks]),
             clock="all ranks read one clock", clock_error=np.zeros(len(self.all)),
         )  # fmt: skip
-        sides = []
+        sides, places = [], {}
         for sends in (True, False):
-            own = sorted((one for one in self.done if one.sends == sends),
+            own = sorted((one for one in self.done if one.sends == sends and not one.hidden),
                          key=lambda one: (one.rank, one.posted, one.place))  # fmt: skip
-            times = np.array([(one.posted, *one.completed) for one in own], float).reshape(-1, 3)
-            ranks = np.array([one.rank for one in own], np.int32)
-            sites = np.array([words.place(one.site) for one in own], np.int32)
-            keys = np.array([(*one.pair, 0) for one in own], np.int64).reshape(-1, 3)
-            sides.append(
-                Posted(
-                    Side(ranks, *times.T, sites),
-                    keys,
-                    np.full(len(own), 32768, np.int64),
-                    np.ones(len(own), bool),
-                )
-            )
-        return replace(trace, messages=matched(*sides, np.zeros(trace.ranks)))
+            keys = np.array([one.pair for one in own], np.int64).reshape(-1, 3)
+            count = len(own)
+            sides.append(Posted(_side(own, words), keys, np.full(count, 32768, np.int64),
+                                np.ones(count, bool)))  # fmt: skip
+            places = {(one.pair, one.place): at for at, one in enumerate(own)}
+        which = [places.get((one.pair, place), UNKNOWN) for one, place in self.probed]
+        probes = Probes(_side([one for one, _ in self.probed], words), np.array(which, np.int64))
+        hidden = _side([one for one in self.done if one.hidden], words)
+        return replace(
+            trace,
+            messages=matched(*sides, np.zeros(trace.ranks), probes=probes),
+            others=Others(hidden.rank, hidden.begin, hidden.end, hidden.idle,
+                          np.full(len(hidden.rank), 2, np.uint8)),
+        )  # fmt: skip
 
     def _group(self, number: int, members: tuple[int, ...], words: Words) -> Group:
         """The calls of a communicator."""
@@ -218,3 +257,11 @@ class Played:
             arrival=times[:, :, 0],
             exit=times[:, :, 1],
         )
+
+
+def _side(own: Sequence[_Posted], words: Words) -> Side:
+    """One side of these messages."""
+    times = np.array([(one.posted, *one.completed, one.idle) for one in own], float).reshape(-1, 4)
+    ranks = np.array([one.rank for one in own], np.int32)
+    sites = np.array([words.place(one.site) for one in own], np.int32)
+    return Side(ranks, *times.T[:3], sites, times.T[3])

@@ -231,6 +231,7 @@ struct PyRankFile {
   }
   [[nodiscard]] Matrix<std::uint8_t> messages() const { return taken(file->messages); }
   [[nodiscard]] Matrix<std::uint8_t> completions() const { return taken(file->completions); }
+  [[nodiscard]] Matrix<std::uint8_t> others() const { return taken(file->others); }
   void number_texts(const std::vector<std::pair<std::uint32_t, std::int32_t>>& numbers,
                     std::int32_t other) {
     auto known = std::make_shared<trace::Numbered>(std::size_t{1} << 16);
@@ -319,6 +320,7 @@ void bind_trace(nb::module_& module) {
       .def("clocks", &PyRankFile::clocks)
       .def("messages", &PyRankFile::messages)
       .def("completions", &PyRankFile::completions)
+      .def("others", &PyRankFile::others)
       .def("number_texts", &PyRankFile::number_texts, "numbers"_a, "nothing"_a)
       .def_prop_ro("messages_whole",
                    [](const PyRankFile& self) { return self.file->messages_whole; })

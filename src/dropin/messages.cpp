@@ -7,12 +7,16 @@
 
 #include "dropin/next.hpp"
 #include "dropin/pending.hpp"
+#include "dropin/unseen.hpp"
 #include "runtime/trace/tracer.hpp"
 
 namespace latecomer::messages {
 namespace {
 
-std::atomic<std::uint32_t> orders{0};
+using trace::OtherCalls;
+
+/// Something of the call that is under way on this thread has been recorded.
+constinit thread_local bool recorded = false;
 
 // Calls may come after static objects.
 PendingTable& requests() {
@@ -30,6 +34,7 @@ struct Ending {
   std::int64_t begin;
   std::int64_t end;
   const void* site;
+  std::int64_t between = 0;  // as in trace::Message
 };
 
 /// The program's call has succeeded: what goes wrong in ours costs a record.
@@ -97,8 +102,10 @@ void set_from(trace::Message& record, const MPI_Status& status) {
 }
 
 void write(trace::Message record, const Ending& ending) {
-  record.begin = ending.begin;
+  record.begin = std::max(ending.begin, record.posted);  // of another thread
+  record.between = std::min(ending.between, record.begin - record.posted);
   record.end = ending.end;
+  recorded = true;
   trace::add(record, ending.site);
 }
 
@@ -106,8 +113,10 @@ void write(trace::Message record, const Ending& ending) {
 void write(const Pending& done, const MPI_Status* status, const Ending& ending) {
   if (done.silent || !done.active) return;
   if (done.begun.collective != nullptr) {
+    recorded = true;
     trace::add_begun({done.begun.collective, done.record.communicator, done.begun.sequence,
-                      done.record.posted, ending.begin, ending.end, done.begun.site});
+                      done.record.posted, std::max(ending.begin, done.record.posted), ending.end,
+                      ending.between, done.begun.site});
     return;
   }
   trace::Message record = done.record;
@@ -157,12 +166,12 @@ void failed(MPI_Request before, const MPI_Request* place) {
 
 /// After a call on one request. `did`: it was completed.
 void settle(int code, bool did, MPI_Request before, const MPI_Request* place,
-            const MPI_Status* status, std::int64_t begin, const void* site) {
+            const MPI_Status* status, const unseen::Polled& since, const void* site) {
   recording([&] {
     if (code != MPI_SUCCESS) {
       if (*place != before) failed(before, place);
     } else if (did) {
-      completed(before, place, status, {begin, trace::now_ns(), site});
+      completed(before, place, status, {since.begin, trace::now_ns(), site, since.between});
     }
   });
 }
@@ -260,14 +269,39 @@ void found(const Posting& posting, const To& from, MPI_Message message, const MP
   if (!matched().add(fresh)) lose(fresh, nullptr);
 }
 
-void probed(const Posting& posting, const To& from, const MPI_Status& status, const void* site) {
+/// `since`: what it waited from.
+void probed(const Posting& posting, const To& from, const MPI_Status& status,
+            const unseen::Polled& since, const void* site) {
   const std::int64_t end = trace::now_ns();
   trace::Message record;
   record.what = What::probe;
   if (!describe(record, posting, from)) return;
   set_wildcards(record, from);
   set_from(record, status);
-  write(record, {posting.time, end, site});
+  write(record, {since.begin, end, site, since.between});
+}
+
+/// A call that tests has ended; see ended().
+void tested(std::int64_t begin) {
+  if (recorded) return unseen::forget();
+  unseen::add(OtherCalls::polling, begin, trace::now_ns());
+}
+
+/// The end of one that had success.
+Ending ending(const unseen::Polled& since, const void* site) {
+  return {since.begin, trace::now_ns(), site, since.between};
+}
+
+/// A call that completes requests is entered. Returns its entry.
+std::int64_t enter_wait() {
+  unseen::write();
+  recorded = false;
+  return trace::now_ns();
+}
+/// The same of one that tests.
+std::int64_t enter_test() {
+  recorded = false;
+  return trace::now_ns();
 }
 
 }  // namespace
@@ -280,6 +314,7 @@ void begin() {
 
 void end() {
   if (!hot.messages.exchange(false)) return;
+  unseen::write();
   recording([&] {
     for (PendingTable* table : {&requests(), &matched()}) {
       table->for_each([](const Pending& each) { lose(each, nullptr); });
@@ -300,10 +335,18 @@ Inside::Inside(trace::Doing doing, What what, int peer, int tag, std::int64_t si
 
 Inside::~Inside() { trace::leave(); }
 
-Posting post() { return {trace::now_ns(), orders.fetch_add(1, std::memory_order_relaxed)}; }
+Posting post() {
+  unseen::write();
+  recorded = false;
+  return {trace::now_ns(), unseen::next_message.fetch_add(1, std::memory_order_relaxed)};
+}
+
+void ended(std::int64_t begin) {
+  if (!recorded) unseen::add(OtherCalls::messages, begin, trace::now_ns());
+}
 
 Posting post_with(const Posting& first) {
-  return {first.time, orders.fetch_add(1, std::memory_order_relaxed)};
+  return {first.time, unseen::next_message.fetch_add(1, std::memory_order_relaxed)};
 }
 
 namespace {
@@ -427,8 +470,9 @@ int probe(decltype(&PMPI_Probe) native, int source, int tag, MPI_Comm comm, MPI_
   const Inside inside(trace::Doing::probe, What::probe, source, tag, posting.time, site);
   const int code = native(source, tag, comm, told);
   if (code == MPI_SUCCESS) {
-    recording([&] { probed(posting, {source, tag, comm}, *told, site); });
+    recording([&] { probed(posting, {source, tag, comm}, *told, {posting.time, 0}, site); });
   }
+  ended(posting.time);
   return code;
 }
 
@@ -440,19 +484,50 @@ int mprobe(decltype(&PMPI_Mprobe) native, int source, int tag, MPI_Comm comm, MP
   const int code = native(source, tag, comm, message, told);
   if (code == MPI_SUCCESS) {
     recording([&] {
-      probed(posting, {source, tag, comm}, *told, site);
+      probed(posting, {source, tag, comm}, *told, {posting.time, 0}, site);
       found(post_with(posting), {source, tag, comm}, *message, message);
     });
   }
+  ended(posting.time);
+  return code;
+}
+
+namespace {
+
+/// A probe that did not wait, with its number: it may be the last of several that did together.
+Posting post_polled(const unseen::Polled& since) {
+  return post_with({since.begin - since.between, 0});
+}
+
+}  // namespace
+
+int iprobe(decltype(&PMPI_Iprobe) native, int source, int tag, MPI_Comm comm, int* flag,
+           MPI_Status* status, const void* site) {
+  const OneStatus told(status);
+  const std::int64_t begin = enter_test();
+  const unseen::Polled since = unseen::polled(begin);
+  const int code = native(source, tag, comm, flag, told);
+  if (code == MPI_SUCCESS && *flag != 0) {
+    recording([&] { probed(post_polled(since), {source, tag, comm}, *told, since, site); });
+  }
+  tested(begin);
   return code;
 }
 
 int improbe(decltype(&PMPI_Improbe) native, int source, int tag, MPI_Comm comm, int* flag,
-            MPI_Message* message, MPI_Status* status, const void*) {
-  const int code = native(source, tag, comm, flag, message, status);
+            MPI_Message* message, MPI_Status* status, const void* site) {
+  const OneStatus told(status);
+  const std::int64_t begin = enter_test();
+  const unseen::Polled since = unseen::polled(begin);
+  const int code = native(source, tag, comm, flag, message, told);
   if (code == MPI_SUCCESS && *flag != 0) {
-    recording([&] { found(post(), {source, tag, comm}, *message, message); });
+    recording([&] {
+      const To from{source, tag, comm};
+      probed(post_polled(since), from, *told, since, site);
+      found(post_with({begin, 0}), from, *message, message);
+    });
   }
+  tested(begin);
   return code;
 }
 
@@ -479,8 +554,8 @@ int start(decltype(&PMPI_Start) native, MPI_Request* request, const void* site) 
 
 int startall(decltype(&PMPI_Startall) native, int count, MPI_Request requests[], const void* site) {
   if (!is_usable(count, requests)) return native(count, requests);
-  const std::int64_t time = trace::now_ns();
-  const std::uint32_t first = orders.fetch_add(static_cast<std::uint32_t>(count));
+  const std::int64_t time = enter_wait();
+  const std::uint32_t first = unseen::next_message.fetch_add(static_cast<std::uint32_t>(count));
   const int code = native(count, requests);
   for (int i = 0; code == MPI_SUCCESS && i < count; ++i) {
     started({time, first + static_cast<std::uint32_t>(i)}, requests + i, site);
@@ -492,10 +567,11 @@ int wait(decltype(&PMPI_Wait) native, MPI_Request* request, MPI_Status* status, 
   if (request == nullptr || *request == MPI_REQUEST_NULL) return native(request, status);
   const OneStatus told(status);
   const MPI_Request before = *request;
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_wait();
   const Inside inside(begin, site);
   const int code = native(request, told);
-  settle(code, true, before, request, told, begin, site);
+  settle(code, true, before, request, told, {begin, 0}, site);
+  ended(begin);
   return code;
 }
 
@@ -504,9 +580,11 @@ int test(decltype(&PMPI_Test) native, MPI_Request* request, int* flag, MPI_Statu
   if (request == nullptr || *request == MPI_REQUEST_NULL) return native(request, flag, status);
   const OneStatus told(status);
   const MPI_Request before = *request;
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_test();
+  const unseen::Polled since = unseen::polled(begin);
   const int code = native(request, flag, told);
-  settle(code, code == MPI_SUCCESS && *flag != 0, before, request, told, begin, site);
+  settle(code, code == MPI_SUCCESS && *flag != 0, before, request, told, since, site);
+  tested(begin);
   return code;
 }
 
@@ -514,10 +592,11 @@ int waitall(decltype(&PMPI_Waitall) native, int count, MPI_Request requests[],
             MPI_Status statuses[], const void* site) {
   if (!is_usable(count, requests)) return native(count, requests, statuses);
   Several several(count, requests, statuses);
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_wait();
   const Inside inside(begin, site);
   const int code = native(count, requests, several.statuses());
   several.end_all(code, {begin, trace::now_ns(), site});
+  ended(begin);
   return code;
 }
 
@@ -525,9 +604,11 @@ int testall(decltype(&PMPI_Testall) native, int count, MPI_Request requests[], i
             MPI_Status statuses[], const void* site) {
   if (!is_usable(count, requests)) return native(count, requests, flag, statuses);
   Several several(count, requests, statuses);
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_test();
+  const unseen::Polled since = unseen::polled(begin);
   const int code = native(count, requests, flag, several.statuses());
-  if (code != MPI_SUCCESS || *flag != 0) several.end_all(code, {begin, trace::now_ns(), site});
+  if (code != MPI_SUCCESS || *flag != 0) several.end_all(code, ending(since, site));
+  tested(begin);
   return code;
 }
 
@@ -536,10 +617,11 @@ int waitany(decltype(&PMPI_Waitany) native, int count, MPI_Request requests[], i
   if (!is_usable(count, requests)) return native(count, requests, index, status);
   const OneStatus told(status);
   Several several(count, requests, told);
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_wait();
   const Inside inside(begin, site);
   const int code = native(count, requests, index, told);
   if (code == MPI_SUCCESS) several.end_one(*index, told, {begin, trace::now_ns(), site});
+  ended(begin);
   return code;
 }
 
@@ -548,21 +630,21 @@ int testany(decltype(&PMPI_Testany) native, int count, MPI_Request requests[], i
   if (!is_usable(count, requests)) return native(count, requests, index, flag, status);
   const OneStatus told(status);
   Several several(count, requests, told);
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_test();
+  const unseen::Polled since = unseen::polled(begin);
   const int code = native(count, requests, index, flag, told);
-  if (code == MPI_SUCCESS && *flag != 0) {
-    several.end_one(*index, told, {begin, trace::now_ns(), site});
-  }
+  if (code == MPI_SUCCESS && *flag != 0) several.end_one(*index, told, ending(since, site));
+  tested(begin);
   return code;
 }
 
 namespace {
 
 int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int* completed,
-         int indices[], MPI_Status statuses[], std::int64_t begin, const void* site) {
+         int indices[], MPI_Status statuses[], const unseen::Polled& since, const void* site) {
   Several several(count, requests, statuses);
   const int code = native(count, requests, completed, indices, several.statuses());
-  several.end_some(code, *completed, indices, {begin, trace::now_ns(), site});
+  several.end_some(code, *completed, indices, ending(since, site));
   return code;
 }
 
@@ -571,15 +653,21 @@ int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int
 int waitsome(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int* completed,
              int indices[], MPI_Status statuses[], const void* site) {
   if (!is_usable(count, requests)) return native(count, requests, completed, indices, statuses);
-  const std::int64_t begin = trace::now_ns();
+  const std::int64_t begin = enter_wait();
   const Inside inside(begin, site);
-  return some(native, count, requests, completed, indices, statuses, begin, site);
+  const int code = some(native, count, requests, completed, indices, statuses, {begin, 0}, site);
+  ended(begin);
+  return code;
 }
 
 int testsome(decltype(&PMPI_Testsome) native, int count, MPI_Request requests[], int* completed,
              int indices[], MPI_Status statuses[], const void* site) {
   if (!is_usable(count, requests)) return native(count, requests, completed, indices, statuses);
-  return some(native, count, requests, completed, indices, statuses, trace::now_ns(), site);
+  const std::int64_t begin = enter_test();
+  const unseen::Polled since = unseen::polled(begin);
+  const int code = some(native, count, requests, completed, indices, statuses, since, site);
+  tested(begin);
+  return code;
 }
 
 int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, const void* site) {

@@ -25,6 +25,9 @@ struct Posting {
   std::uint32_t order;
 };
 [[nodiscard]] Posting post();
+/// A call that began then, and may have waited, has ended. If nothing of it is recorded, its time
+/// is.
+void ended(std::int64_t begin);
 /// The same of a second operation by the same call.
 [[nodiscard]] Posting post_with(const Posting& first);
 
@@ -94,6 +97,7 @@ int send_by(Native native, const void* buf, Number count, MPI_Datatype type, int
   const Inside inside(trace::Doing::message, what, dest, tag, posting.time, site);
   const int code = native(buf, count, type, dest, tag, comm);
   if (code == MPI_SUCCESS) sent(what, posting, {count, type}, {dest, tag, comm}, site);
+  ended(posting.time);
   return code;
 }
 template <class... Words>
@@ -121,6 +125,7 @@ int recv(Native native, void* buf, Number count, MPI_Datatype type, int source, 
   const Inside inside(trace::Doing::message, What::receive, source, tag, posting.time, site);
   const int code = native(buf, count, type, source, tag, comm, told);
   if (code == MPI_SUCCESS) received(posting, {source, tag, comm}, *told, site);
+  ended(posting.time);
   return code;
 }
 
@@ -137,6 +142,7 @@ int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype 
   if (code != MPI_SUCCESS) return code;
   sent(What::send, out, {sendcount, sendtype}, {dest, sendtag, comm}, site);
   received(in, {source, recvtag, comm}, *told, site);
+  ended(out.time);
   return code;
 }
 
@@ -152,6 +158,7 @@ int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, 
   if (code != MPI_SUCCESS) return code;
   sent(What::send, out, {count, type}, {dest, sendtag, comm}, site);
   received(in, {source, recvtag, comm}, *told, site);
+  ended(out.time);
   return code;
 }
 
@@ -248,6 +255,7 @@ int mrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Message
   const Posting posting = post();
   const int code = native(buf, count, type, message, told);
   if (code == MPI_SUCCESS) received_matched(posting, before, message, *told, site);
+  ended(posting.time);
   return code;
 }
 template <class Native, class Number>
@@ -274,6 +282,8 @@ int begin_together(const char* collective, int flags, MPI_Comm comm, const MPI_R
 int probe(decltype(&PMPI_Probe) native, int source, int tag, MPI_Comm comm, MPI_Status* status,
           const void* site);
 int mprobe(decltype(&PMPI_Mprobe) native, int source, int tag, MPI_Comm comm, MPI_Message* message,
+           MPI_Status* status, const void* site);
+int iprobe(decltype(&PMPI_Iprobe) native, int source, int tag, MPI_Comm comm, int* flag,
            MPI_Status* status, const void* site);
 int improbe(decltype(&PMPI_Improbe) native, int source, int tag, MPI_Comm comm, int* flag,
             MPI_Message* message, MPI_Status* status, const void* site);

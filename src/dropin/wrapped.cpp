@@ -9,7 +9,9 @@
 #include "dropin/activity.hpp"
 #include "dropin/hot.hpp"
 #include "dropin/left.hpp"
+#include "dropin/messages.hpp"
 #include "dropin/next.hpp"
+#include "dropin/unseen.hpp"
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/finalize.hpp"
@@ -45,17 +47,38 @@ bool is_root(int root, MPI_Comm comm) {
   return rank == root;
 }
 
+/// A collective is entered. Returns its entry, if messages are traced.
+std::int64_t enter_collective() {
+  if (!messages::are_traced()) return 0;
+  unseen::write();
+  return trace::now_ns();
+}
+/// It has ended, and is in no record.
+void leave_unrecorded(std::int64_t entry) {
+  if (entry != 0) unseen::add(trace::OtherCalls::communicators, entry, trace::now_ns());
+}
+bool is_between_groups(MPI_Comm comm) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
 /// Runs a collective, in the trace if there is one. `begin` makes its TracedCall on a state.
 template <class Native, class Begin>
 int traced(MPI_Comm comm, trace::Served served, Begin&& begin, Native&& native) {
   std::optional<trace::TracedCall> call;
+  const std::int64_t entry = enter_collective();
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
     if (state != nullptr && !state->intercommunicator) call.emplace(begin(*state));
     return MPI_SUCCESS;
   });
   const int code = native();
-  if (call) call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
+  if (call) {
+    call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
+  } else {
+    leave_unrecorded(entry);
+  }
   return code;
 }
 
@@ -82,7 +105,10 @@ int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, co
 
 int enter(const Call& call) {
   if (!is_active()) return call.native();
-  return communicate(call, [&] { return execute_in_order(call); });
+  const std::int64_t entry = enter_collective();
+  const int code = communicate(call, [&] { return execute_in_order(call); });
+  if (entry != 0 && code == MPI_SUCCESS && is_between_groups(call.comm)) leave_unrecorded(entry);
+  return code;
 }
 
 /// After a call that all ranks waited in.
@@ -244,7 +270,9 @@ int made(MPI_Comm comm, const MPI_Comm* newcomm, int code) {
 
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void*) {
   static const auto native = next("MPI_Comm_create_group", PMPI_Comm_create_group);
-  const int code = native(comm, group, tag, newcomm);
+  const auto make = [&] { return native(comm, group, tag, newcomm); };
+  const int code =
+      messages::are_traced() ? unseen::in(trace::OtherCalls::communicators, make) : make();
   if (code == MPI_SUCCESS && is_active()) {
     (void)guarded(MPI_ERR_OTHER, [&] {
       name_child_of_group(comm, tag, *newcomm);

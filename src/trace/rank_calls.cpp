@@ -63,6 +63,14 @@ class Checks {
     return std::move(checked.alive);
   }
 
+  std::vector<std::uint8_t> right_others() {
+    Checked<Other> checked{own_, std::vector<std::uint8_t>(own_.size(), 1), "time in other calls"};
+    check_rules(checked);
+    check_span(checked, "begin", offsetof(Other, begin),
+               "in the time that the file tells, with its end");
+    return std::move(checked.alive);
+  }
+
  private:
   /// True if nothing is wrong with any of them, as in nearly all files.
   bool all_right(const Numbered& slots) const {
@@ -266,6 +274,13 @@ void read_messages(const OfKind& messages, RankFile& file) {
   }
   if (const std::uint64_t lost = file.header.first_lost; lost > 0) {
     file.messages_whole = std::min(file.messages_whole, lost - 1);
+  }
+}
+
+void read_others(const OfKind& others, RankFile& file) {
+  const auto right = Checks(others, file).right_others();
+  for (std::size_t at = 0; at < right.size(); ++at) {
+    if (right[at] != 0) file.others.push_back(others.records[others.places[at]].as<Other>());
   }
 }
 

@@ -39,5 +39,7 @@ struct OfKind {
 void read_calls(const OfKind& calls, const Numbered& slots, RankFile& file, SharedNumbers& shared);
 /// The same for the messages.
 void read_messages(const OfKind& messages, RankFile& file);
+/// The same for calls that have no record of their own.
+void read_others(const OfKind& others, RankFile& file);
 
 }  // namespace latecomer::trace

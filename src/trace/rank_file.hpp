@@ -94,6 +94,7 @@ struct RankFile {
   std::vector<Message> messages;
   std::uint64_t messages_whole = kMostOrder;  // no message of a lower `order` is missing
   std::vector<Completion> completions;
+  std::vector<Other> others;
   std::int64_t last_exit =
       std::numeric_limits<std::int64_t>::min();  // of calls that follow each other
   std::vector<Fault> faults;

@@ -72,6 +72,7 @@ class Reader {
     }
     read_calls({records_, places(Kind::call), about_}, slots, file_, shared_);
     read_messages({records_, places(Kind::message), about_}, file_);
+    read_others({records_, places(Kind::other), about_}, file_);
     read_clocks();
     read_completions();
   }
@@ -140,7 +141,7 @@ class Reader {
   }
 
   void sort_by_kind() {
-    constexpr auto kLast = static_cast<std::uint8_t>(Kind::completion);
+    constexpr auto kLast = static_cast<std::uint8_t>(Kind::other);
     std::uint64_t strange = 0;
     std::size_t first = 0;
     for (std::size_t at = 0; at < records_.size(); ++at) {
@@ -295,14 +296,15 @@ class Reader {
   void read_completions() {
     for (const std::uint32_t place : places(Kind::completion)) {
       const auto record = records_[place].as<Completion>();
-      if (is_time(record.begin)) file_.completions.push_back(record);
+      const bool good = is_time(record.begin) && record.between >= 0 && record.between < kMostTime;
+      if (good) file_.completions.push_back(record);
     }
   }
 
   RankFile& file_;
   SharedNumbers& shared_;
   std::vector<Raw> records_;
-  std::array<std::vector<std::uint32_t>, 8> places_;  // by kind
+  std::array<std::vector<std::uint32_t>, 9> places_;  // by kind
   static constexpr std::size_t kUsual = 1 << 16;
   About about_{file_.header, Numbered(kUsual), Numbered(kUsual)};
 };

@@ -125,6 +125,30 @@ void rules_of(const Message* /*kind*/, const About& about, Rule&& rule) {
       "end", offsetof(Message, end), "at or after the begin", false,
       [](const Message& r) { return r.end >= r.begin; },
       [](const Message& r) { return std::to_string(r.end); });
+  rule(
+      "between", offsetof(Message, between), "a part of the time from the posting to the begin",
+      false, [](const Message& r) { return r.between >= 0 && r.between <= r.begin - r.posted; },
+      [](const Message& r) { return std::to_string(r.between); });
+}
+
+template <class Rule>
+void rules_of(const Other* /*kind*/, const About& /*about*/, Rule&& rule) {
+  rule(
+      "begin", offsetof(Other, begin), "a time in nanoseconds", false,
+      [](const Other& r) { return is_time(r.begin); },
+      [](const Other& r) { return std::to_string(r.begin); });
+  rule(
+      "end", offsetof(Other, end), "a time in nanoseconds", false,
+      [](const Other& r) { return is_time(r.end); },
+      [](const Other& r) { return std::to_string(r.end); });
+  rule(
+      "inside", offsetof(Other, inside), "a part of the time from the begin to the end", false,
+      [](const Other& r) { return r.inside >= 0 && r.inside <= r.end - r.begin; },
+      [](const Other& r) { return std::to_string(r.inside); });
+  rule(
+      "between", offsetof(Other, between), "a part of the rest of that", false,
+      [](const Other& r) { return r.between >= 0 && r.between <= r.end - r.begin - r.inside; },
+      [](const Other& r) { return std::to_string(r.between); });
 }
 
 /// The times between which a record lies, and those of its file.
@@ -132,6 +156,8 @@ inline std::int64_t first_of(const Call& call) { return call.arrival; }
 inline std::int64_t last_of(const Call& call) { return call.exit; }
 inline std::int64_t first_of(const Message& message) { return message.posted; }
 inline std::int64_t last_of(const Message& message) { return message.end; }
+inline std::int64_t first_of(const Other& other) { return other.begin; }
+inline std::int64_t last_of(const Other& other) { return other.end; }
 
 template <class Record>
 bool is_within(const Header& header, const Record& record) {

@@ -67,6 +67,7 @@ enum class Kind : std::uint8_t {
   clock,
   message,
   completion,
+  other,
 };
 
 /// A piece of a text; those of one text follow each other. Records name texts by their id.
@@ -138,8 +139,9 @@ struct Completion {
   std::array<std::uint8_t, 3> reserved{};
   std::uint32_t communicator = 0;
   std::uint64_t sequence = 0;
-  std::int64_t begin = 0;  // entry; the collective's exit is its exit
-  std::array<char, 40> reserved_too{};
+  std::int64_t begin = 0;    // entry; the collective's exit is its exit
+  std::int64_t between = 0;  // as in Message
+  std::array<char, 32> reserved_too{};
 };
 
 /// The clock that a communicator's ranks share, its rank 0's: local time + offset +
@@ -193,12 +195,40 @@ struct Message {
   /// this order. Some numbers are missing, as those of calls that failed.
   std::uint32_t order = 0;
   std::uint32_t site = 0;  // of the call that completed it
-  std::uint64_t reserved_too = 0;
+  /// Where that tested, after others that did in vain: `begin` is its entry, earlier by the time in
+  /// those; and this is the time between them, in which the process tested or computed.
+  std::int64_t between = 0;
+};
+
+/// Kinds of calls, bits of Other::calls.
+struct OtherCalls {
+  enum Kind : std::uint8_t {
+    polling = 1,  // that test, in vain or for what is not recorded
+    windows = 2,
+    files = 4,
+    communicators = 8,  // that make or free them, and collectives of two groups
+    neighbours = 16,    // collectives among these
+    messages = 32,      // of two groups, to or from no rank, and others that are not recorded
+  };
+};
+
+/// Calls of a process in which it may have waited for what is not known, one after the other, with
+/// no call between them that is recorded.
+struct Other {
+  Kind kind = Kind::other;
+  std::uint8_t calls = 0;
+  std::uint16_t reserved = 0;
+  std::uint32_t reserved_too = 0;
+  std::int64_t begin = 0;    // entry of the first one
+  std::int64_t end = 0;      // exit of the last one
+  std::int64_t inside = 0;   // time in them
+  std::int64_t between = 0;  // time between those that test; the rest is computation
+  std::array<char, 24> reserved_three{};
 };
 
 template <class Record>
 inline constexpr bool kFits = sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>;
 static_assert(kFits<Text> && kFits<Communicator> && kFits<Members> && kFits<Call> && kFits<Clock> &&
-              kFits<Message> && kFits<Completion>);
+              kFits<Message> && kFits<Completion> && kFits<Other>);
 
 }  // namespace latecomer::trace

@@ -437,7 +437,6 @@ def test_what_was_not_looked_at_has_one_vocabulary():
     assert facts(analyse(trace)).unseen == f"non-blocking collectives, {beside}"
     assert unseen(JOB | {"nonblocking": 3}) == f"3 non-blocking collectives, {beside}"
     assert unseen(JOB) == beside
-    assert unseen(JOB | {"nonblocking": 3}, messages=True) == "windows and files"
 
 
 def test_the_how_to_has_the_same_remedies():

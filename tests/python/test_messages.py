@@ -198,6 +198,9 @@ def test_messages_leave_a_part_of_the_file_to_calls(name, programs, tmp_path):
         assert len(file.messages) + file.messages_lost == 2000
         assert 600 < len(file.messages) < 800
         assert (len(native.calls_of(file.path)), int(file.header["dropped"])) == (1, 0)
+    found = analysed(read(tmp_path))
+    assert 0 < found.known < 1
+    assert "set LATECOMER_TRACE_BYTES to more" in answer(found).text()
 
 
 @both_families
@@ -259,3 +262,25 @@ def test_who_is_late_is_told_whoever_hands_it_on(name, form, programs, tmp_path)
     found = analysed(trace)
     print(answer(found).text())
     assert facts(found).late == [1]
+
+
+@pytest.mark.parametrize(("form", "slow", "sure"), [
+    ("probes", 1, True), ("tests", 1, False), ("iprobes", 1, False), ("groups", 0, False),
+    ("groups", 1, False), ("windows", 0, False), ("windows", 1, False),
+])  # fmt: skip
+@both_families
+def test_no_innocent_is_named_however_ranks_wait(form, slow, sure, name, programs, tmp_path):
+    """Between calls that test a rank may be stopped, so it is not sure that it does not compute."""
+    words = [programs(name, LATE.read_text()), form, "20", str(slow)]
+    variables = {"LATECOMER_TRACE": str(tmp_path / "t")}
+    job = run(name, words, variables, preload.library(messages=True), ranks=3)
+    assert job.code == 0, job.err
+    trace = read(tmp_path / "t")
+    assert int((trace.messages.probes.message >= 0).sum()) == (40 if "probes" in form else 0)
+    files_of(tmp_path / "t", 3)  # all of them are right
+    if kind := {"windows": 2, "groups": 32}.get(form):
+        assert (trace.others.calls & kind != 0).any()
+    found = analysed(trace)
+    print(answer(found).text())
+    late = facts(found).late
+    assert late == [slow] if sure else list(late) in ([], [slow])

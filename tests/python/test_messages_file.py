@@ -79,7 +79,9 @@ WRONG = [
     ("end", ZERO, f"end of a message: {ZERO}"),
     ("end", ZERO + 10**12, "in the time that the file tells, with its end"),
     ("order", 1, "order of a message: 1"),
-    ("kind", 8, "kind of record: 8"),
+    ("between", 1, "between of a message: 1"),
+    ("between", -1, "between of a message: -1"),
+    ("kind", 9, "kind of record: 9"),
 ]
 
 
@@ -93,6 +95,45 @@ def test_what_is_wrong_is_left_out_and_named_with_its_place(folder, field, value
     assert file.messages_whole == (1 if field == "order" else 3)
     assert len(file.messages) == FIVE - 1
     assert counts(file) == (12, 0)
+
+
+def with_others(folder, count, **words):
+    """Rank 1 has so many other calls, too."""
+    path = folder / "rank-1.trace"
+    record = Files(2).other(1, **words).tobytes()
+    raw = bytearray(path.read_bytes() + count * record)
+    np.frombuffer(raw, native.HEADER, 1)["used"] += count
+    path.write_bytes(raw)
+
+
+def test_other_calls_are_read(folder):
+    with_others(folder, 3)
+    file, remarks = read_one(folder)
+    assert remarks == []
+    assert len(file.others) == 3
+    others = read(folder).others
+    assert set(others.rank.tolist()) == {1}
+    for column, value in ((others.begin, 0.15), (others.end, 0.2), (others.idle, 0.14)):
+        np.testing.assert_allclose(column, value)
+
+
+@pytest.mark.parametrize(("field", "value", "words"), [
+    ("begin", -(1 << 63), "begin of a time in other calls"),
+    ("end", ZERO, "inside of a time in other calls: 50000000"),
+    ("end", ZERO + 10**12, "in the time that the file tells, with its end"),
+    ("end", (1 << 63) - 1, "end of a time in other calls"),
+    ("inside", -1, "inside of a time in other calls: -1"),
+    ("inside", 10**8 + 1, "inside of a time in other calls: 100000001"),
+    ("between", -1, "between of a time in other calls: -1"),
+    ("between", 5 * 10**7 + 1, "between of a time in other calls: 50000001"),
+])  # fmt: skip
+def test_other_calls_that_are_wrong_are_left_out(folder, field, value, words):
+    with_others(folder, 3)
+    patched(folder, native.OTHER, 1, field, value)
+    file, (remark,) = read_one(folder)
+    assert words in remark
+    assert len(file.others) == 2
+    assert len(file.messages) == FIVE
 
 
 def test_a_message_without_a_place_stays(folder):

@@ -1,12 +1,35 @@
 """The format of the library's trace files, src/trace/records.hpp, for tests that write such files."""
 
 import numpy as np
-from latecomer.trace.native_file import MESSAGE, VERSION, WHAT
+from latecomer.trace.native_file import MESSAGE, OTHER, VERSION, WHAT
 
-__all__ = ["ANY_SOURCE", "ANY_TAG", "A_CALL", "A_CLOCK", "A_COMMUNICATOR", "A_MEMBERS", "A_MESSAGE", "A_TEXT", "CALL", "CLOCK",
-           "COMMUNICATOR", "HEADER", "MAGIC", "MATCHED_PROBE", "MEMBERS", "MESSAGE", "NONBLOCKING",
-           "PERSISTENT", "TEXT", "UNUSED", "VERSION",
-           "WHAT", "calls_of"]  # fmt: skip
+__all__ = [
+    "ANY_SOURCE",
+    "ANY_TAG",
+    "AN_OTHER",
+    "A_CALL",
+    "A_CLOCK",
+    "A_COMMUNICATOR",
+    "A_MEMBERS",
+    "A_MESSAGE",
+    "A_TEXT",
+    "CALL",
+    "CLOCK",
+    "COMMUNICATOR",
+    "HEADER",
+    "MAGIC",
+    "MATCHED_PROBE",
+    "MEMBERS",
+    "MESSAGE",
+    "NONBLOCKING",
+    "OTHER",
+    "PERSISTENT",
+    "TEXT",
+    "UNUSED",
+    "VERSION",
+    "WHAT",
+    "calls_of",
+]  # fmt: skip
 
 MAGIC = b"LATETRC\0"
 HEADER = np.dtype([
@@ -38,7 +61,8 @@ CALL = np.dtype([
 CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin", "<i8"),
                   ("offset", "<f8"), ("error", "<f8"), ("drift", "<f8"), ("drift_error", "<f8"),
                   ("__", "V16")])  # fmt: skip
-UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION = range(8)
+(UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION,
+ AN_OTHER) = range(9)  # fmt: skip
 NONBLOCKING, PERSISTENT, ANY_SOURCE, ANY_TAG, MATCHED_PROBE = 1, 2, 4, 8, 16  # bits of flags
 
 

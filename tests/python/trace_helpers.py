@@ -169,6 +169,15 @@ class Files:
         record["end"] = record["begin"] + round(1e9 * took)
         return record
 
+    def other(self, rank, *, begin=0.1, end=0.2, inside=0.05, between=0.01, calls=2):
+        """Calls that have no record of their own, at these seconds."""
+        record = np.zeros(1, native.OTHER)
+        record["kind"], record["calls"] = native.AN_OTHER, calls
+        start = ZERO + self.skew(rank)
+        record["begin"], record["end"] = (start + round(1e9 * each) for each in (begin, end))
+        record["inside"], record["between"] = (round(1e9 * each) for each in (inside, between))
+        return record
+
     def call(self, rank, sequence, arrival, leave, size):
         record = np.zeros(1, native.CALL)
         record["kind"], record["served"], record["sequence"] = native.A_CALL, 1, sequence

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import called
+from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
+from .graph import OTHER_CALLS
 from .origin import Origin
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import (
     BESIDE,
-    BESIDE_MESSAGES,
     CLEAR,
     FLOOR,
     LITTLE,
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
 HANG = 7  # characters of a line before its sentence
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
-# A trace does not tell what a program has: without and with messages.
-_UNSEEN = f"{NON_BLOCKING}, {BESIDE}", BESIDE_MESSAGES
+# What a trace without messages does not tell of a program.
+_UNSEEN = f"{NON_BLOCKING}, {BESIDE}"
+_TOO_LITTLE = 0.1  # of the run: if messages are known of less, nobody is named
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ class Facts:
     one_place: bool = False  # nobody is late, and `place` stands out among several
     known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`, ...
     lacking: bool = True  # ... since files of ranks are missing
-    unknown: str = ""  # why nothing can be said of who is late, as a sentence
+    unknown: str = ""  # why nothing can be said of who is late, as a sentence ...
+    unclear: str = "unclear"  # ... and the key of the remedy, if the calls are known
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not looked at
     folder: str = ""  # of the trace; empty: none
@@ -130,7 +133,7 @@ def finding(facts: Facts) -> str:
     if not facts.known and not facts.folder:
         return "little"  # all ranks told what they did, and there was nothing to look at
     if facts.unknown:
-        return "unclear" if facts.known else "lacking" if facts.lacking else "odd"
+        return facts.unclear if facts.known else "lacking" if facts.lacking else "odd"
     if facts.waiting + facts.moving < LITTLE * facts.run:
         return "little"
     if facts.moving >= CLEAR * facts.waiting:
@@ -277,12 +280,13 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     """What is known from a trace that was analysed."""
     ranks, trace = found.ranks, found.trace
     native = trace.format.startswith("latecomer")
+    unseen = "" if not native else not_looked_at(found) if found.origin else _UNSEEN
     common = Facts(
         ranks=trace.ranks,
         run=float(ranks.run.sum()),
         waiting=float(ranks.waiting.sum()),
         moving=float(ranks.moving.sum()),
-        unseen=_UNSEEN[found.origin is not None] if native else "",
+        unseen=unseen,
         folder=trace.source,
         run_command=run_command or ("COMMAND" if native else ""),
         remarks=_remarks(found),
@@ -293,7 +297,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     if found.incomplete > complete:
         return _without_most_calls(common, missing, found.incomplete, complete)
     if found.origin is not None and by_messages:
-        return _facts_of_origin(found, found.origin, common)
+        return _unless_unseen(_facts_of_origin(found, found.origin, common), found, found.origin)
     shared = [group.group.members for group in found.groups if group.complete]
     late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
     if not ranks.calls[late].all():  # a host is as late as its ranks that are known
@@ -310,7 +314,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
                             calls=where.calls, of_two=where.of_two)  # fmt: skip
-    return unless_unclear(named, found.clock_error, _spread(found))
+    named = unless_unclear(named, found.clock_error, _spread(found))
+    return named if found.origin is None else _unless_unseen(named, found, found.origin)
 
 
 def _without_most_calls(common: Facts, missing: list[int], left: int, used: int) -> Facts:
@@ -334,11 +339,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     """Who is named is the origin of waiting, not who handed it on."""
     hosts = found.trace.hosts
     waiting = float(begun.waiting.sum())
-    # By what they compute longer: of two slow ranks that follow each other one hides the other's.
-    late, host = late_ranks(begun.excess, hosts)
-    cost = begun.cost[late].sum()
-    if cost < SHARE * begun.cost.sum() or cost < FLOOR * common.run:
-        late, host = [], False
+    late, host = _late(begun, hosts, common.run)
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
@@ -358,13 +359,24 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     return unless_unclear(named, found.clock_error, waiting / max(begun.waits, 1))
 
 
+def _late(begun: Origin, hosts: Sequence[str], run: float) -> tuple[list[int], bool]:
+    """The ranks to be named, and whether they are a host's."""
+    # By what they compute longer: of two slow ranks that follow each other one hides the other's.
+    late, host = late_ranks(begun.excess, hosts)
+    cost = begun.cost[late].sum()
+    if cost < SHARE * begun.cost.sum() or cost < FLOOR * run:
+        return [], False
+    return late, host
+
+
 def _computation(found: Lateness, call: str, site: str) -> str:
     """As in "computation after the allreduce at main (app.c:42)"."""
     if not call:
         return "computation at the beginning"
     at = plain(found.named(site))
-    return f"computation after {'' if call == 'messages' else 'the '}{plain(call)}" + (
-        f" at {at}" if at else ""
+    return (
+        f"computation after {'' if call in ('messages', OTHER_CALLS) else 'the '}{plain(call)}"
+        + (f" at {at}" if at else "")
     )
 
 
@@ -409,8 +421,61 @@ def unless_unclear(named: Facts, error: float, spread: float = 0.0) -> Facts:
                    unknown=unknown)  # fmt: skip
 
 
+def _unless_unseen(named: Facts, found: Lateness, begun: Origin) -> Facts:
+    """Nobody is named where what is not in the trace may decide who is."""
+    unknown = float(begun.unknown.sum())
+    why = ""
+    if named.unknown:
+        return named
+    if found.known < _TOO_LITTLE:
+        return _nobody(named, f"messages are known of the first {percent(found.known)} of the time "
+                       "only", "short")  # fmt: skip
+    if unknown >= SHARE * named.run or unknown > max(named.waiting, FLOOR * named.run):
+        part = percent(unknown / max(named.run, 1e-300))
+        why = (f"ranks are for {part} of their time in calls of which the trace does not tell for "
+               f"whom they wait ({_kinds(found)})")  # fmt: skip
+    elif found.idle and _late(found.idle, found.trace.hosts, named.run)[0] != list(named.late):
+        why = ("it depends on what ranks did between calls that test in vain, such as MPI_Test: "
+               "wait, or compute")  # fmt: skip
+    return _nobody(named, why, "unseen") if why else named
+
+
+def _nobody(named: Facts, why: str, unclear: str) -> Facts:
+    return replace(named, late=(), hosts=(), host=False, cost=None, lateness=None, last_share=None,
+                   saved=None, place="", place_share=None, one_place=False, unknown=why,
+                   unclear=unclear)  # fmt: skip
+
+
+def not_looked_at(found: Lateness) -> str:
+    """What ranks were in that the trace does not tell of, if it is worth a word."""
+    begun, run = found.origin, float(found.ranks.run.sum())
+    if begun is None or begun.unknown.sum() < FLOOR * run:
+        return ""
+    return f"{_kinds(found)} ({percent(float(begun.unknown.sum()) / max(run, 1e-300))} of the time)"
+
+
+def _kinds(found: Lateness) -> str:
+    """Of what is not looked at the kinds that make a tenth of it, the longest first."""
+    others, messages = found.trace.others, found.trace.messages
+    took = dict.fromkeys(KINDS_OF_CALLS, 0.0)
+    if others is not None:
+        for bit, kind in enumerate(KINDS_OF_CALLS):
+            own = (others.calls >> bit) & 1 == 1
+            took[kind] += float((others.end - others.begin)[own].sum())
+    alone = "messages without their other side"
+    if messages is not None and (probes := messages.probes) is not None:
+        own = probes.message < 0
+        took[alone] = float((probes.side.end - probes.side.begin)[own].sum())
+    whole = sum(took.values())
+    return _listed([kind for kind in sorted(took, key=lambda each: -took[each])
+                    if took[kind] >= 0.1 * whole > 0] or [alone])  # fmt: skip
+
+
 def _remarks(found: Lateness) -> list[str]:
     told = []
+    if found.known < 1:
+        told.append(f"Messages are known until {seconds(found.until)} after the start, and so only "
+                    "that part was looked at: set LATECOMER_TRACE_BYTES to more.")  # fmt: skip
     if found.skipped:
         calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
         told.append(f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more.")

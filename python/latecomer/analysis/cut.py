@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.errors import UserError
-from ..trace.model import Group, Messages, Side, Trace
+from ..trace.messages import kept
+from ..trace.model import Group, Messages, Others, Probes, Side, Trace, earliest, latest
 from .lateness import Lateness, analyse
-from .origin import origin
+from .origin import as_if_idle, idle_time, origin
+from .wording import FLOOR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +32,31 @@ def analysed(
     `skip` None: without the first call if it dominates, as it does where a program's ranks begin
     at different times. Raises UserError if no call is left.
     """
-    if start > 0 or np.isfinite(end):
-        trace = between(trace, start, end)
+    until = min(trace.messages.until if trace.messages is not None else np.inf, end)
+    known = 1.0 if until == end else _known_part(trace, start, until, end)
+    if start > 0 or np.isfinite(until):
+        trace = between(trace, start, until if known > 0 else end)
+    found = _figures(trace, skip)
+    found.known, found.until = known, until
+    return found
+
+
+def _known_part(trace: Trace, start: float, until: float, end: float) -> float:
+    """The part of that time in which messages are known; 0: nothing of the trace is in it.
+
+    Without messages waiting would be taken for computation.
+    """
+    messages = trace.messages
+    entered = [*map(_entered, trace.groups), messages.receive.posted if messages else np.zeros(0)]
+    left = [group.times(slice(-1, None))[1] for group in trace.groups]
+    begin = max(start, earliest(trace.begin, *entered))
+    stop = min(end, latest(trace.end, *left, messages.receive.end if messages else np.zeros(0)))
+    if not any(((own >= start) & (own < until)).any() for own in entered):
+        return 0.0
+    return float(np.clip((until - begin) / max(stop - begin, 1e-300), 0.0, 1.0))
+
+
+def _figures(trace: Trace, skip: int | None) -> Lateness:
     if skip:
         return _with_origin(_without(trace, skip))
     found = analyse(trace)
@@ -46,6 +71,8 @@ def _with_origin(found: Lateness) -> Lateness:
         found.origin = begun = origin(found.trace)
         found.ranks = replace(found.ranks, cost=begun.cost, waiting=begun.waiting,
                               moving=begun.moving)  # fmt: skip
+        if idle_time(found.trace) >= FLOOR * found.ranks.run.sum():
+            found.idle = origin(as_if_idle(found.trace))
     return found
 
 
@@ -107,7 +134,7 @@ def only_first(trace: Trace, count: int) -> Trace:
     """The first calls, whichever their groups."""
     counts = _first(trace, count)
     groups = [g.part(slice(0, own)) for g, own in zip(trace.groups, counts, strict=True)]
-    return replace(trace, groups=groups, messages=None, overlapping=())
+    return replace(trace, groups=groups, messages=None, overlapping=(), others=None)
 
 
 def between(trace: Trace, start: float, end: float) -> Trace:
@@ -118,7 +145,8 @@ def between(trace: Trace, start: float, end: float) -> Trace:
         inside = np.flatnonzero((entered >= start) & (entered < end))
         part = slice(int(inside[0]), int(inside[-1]) + 1) if len(inside) else slice(0, 0)
         groups.append(group.part(part))
-    if not sum(map(len, groups)):
+    beside = _beside(trace, np.full(trace.ranks, start), end)
+    if not sum(map(len, groups)) and not beside["messages"]:
         last = max((float(_entered(g)[-1]) for g in trace.groups if len(g)), default=0.0)
         raise UserError("--from, --to", f"{start:g} to {end:g} s",
                         f"the calls of the trace were entered within {last:.4g} s")  # fmt: skip
@@ -130,7 +158,6 @@ def between(trace: Trace, start: float, end: float) -> Trace:
             left[group.members] = np.maximum(left[group.members], exits)
     begin = np.where(trace.begin > start, trace.begin, start) if start > 0 else trace.begin
     stop = np.maximum(np.minimum(trace.end, end), left) if np.isfinite(end) else trace.end
-    beside = _beside(trace, np.full(trace.ranks, start), end)
     return replace(trace, groups=groups, begin=begin, end=stop, **beside)
 
 
@@ -141,7 +168,15 @@ def _beside(trace: Trace, begin: Floats, end: float) -> dict[str, Any]:
         early = (group.times()[0] < begin[group.members]).any(axis=1)
         inside = np.flatnonzero(~early & (_entered(group) < end))
         overlapping.append(group.part(inside))
-    return {"messages": _messages(trace, begin, end), "overlapping": overlapping}
+    return {"messages": _messages(trace, begin, end), "overlapping": overlapping,
+            "others": _others(trace.others, begin, end)}  # fmt: skip
+
+
+def _others(others: Others | None, begin: Floats, end: float) -> Others | None:
+    if others is None:
+        return None
+    inside = (others.begin >= begin[others.rank]) & (others.begin < end)
+    return Others(**{name: column[inside] for name, column in vars(others).items()})
 
 
 def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
@@ -151,9 +186,20 @@ def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
         return None
     inside = np.ones(len(messages), bool)
     for side in (messages.send, messages.receive):
-        inside &= ~(side.posted < begin[side.rank]) & (side.posted < end)
-    send, receive = (
-        Side(**{name: column[inside] for name, column in vars(side).items()})
-        for side in (messages.send, messages.receive)
-    )
-    return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive)
+        inside &= _posted_in(side, begin, end)
+    send, receive = (_some(side, inside) for side in (messages.send, messages.receive))
+    probes = messages.probes
+    if probes is not None:
+        own = _posted_in(probes.side, begin, end)
+        some = Probes(_some(probes.side, own), probes.message[own])
+        probes = kept(some, np.flatnonzero(inside), len(messages))
+    return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive,
+                   probes=probes)  # fmt: skip
+
+
+def _posted_in(side: Side, begin: Floats, end: float) -> NDArray[np.bool_]:
+    return ~(side.posted < begin[side.rank]) & (side.posted < end)
+
+
+def _some(side: Side, which: NDArray[np.bool_]) -> Side:
+    return Side(**{name: column[which] for name, column in vars(side).items()})

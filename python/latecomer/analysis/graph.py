@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.compiled import core
-from ..trace.model import Group, Side, Trace
+from ..trace.model import UNKNOWN, Group, Side, Trace
 from ..trace.waits import met, synchronising
 from .sample import represented
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+OTHER_CALLS = "calls that have no record"  # of a Place
 _SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
 
 
@@ -30,7 +31,7 @@ _SHARES = 64  # steps of equal shares of the calls, where no collective is of al
 class Place:
     """The call after which a rank computes."""
 
-    call: str  # as in "allreduce", or "messages"; "": none, the program's beginning
+    call: str  # as in "allreduce", "messages" or OTHER_CALLS; "": none, the program's beginning
     site: str  # "": not known
 
 
@@ -205,6 +206,7 @@ def _gathered(
             ranks.append(side[0].astype(np.int64))
             times.append(side[1])
             count += len(side[0])
+    parts += _of_other_calls(trace, places)
     for at, group in enumerate([*trace.groups, *trace.overlapping]):
         if group.size > 1 and len(group):
             first_of[at] = sum(len(part.rank) for part in parts)
@@ -258,6 +260,29 @@ def _of_messages(
     events = Events(rank[last], begin[last], end, place[last], cause,
                      np.zeros(len(last), np.int64))  # fmt: skip
     return events, [(send.rank, send.posted), (receive.rank, receive.posted)]
+
+
+def _of_other_calls(trace: Trace, places: _Places) -> list[Events]:
+    """Probes, which wait for a message to be sent, and calls that wait for what is not known.
+
+    Sends are the first posts.
+    """
+    found = []
+    if trace.messages is not None and (probes := trace.messages.probes) is not None:
+        side = probes.side
+        found.append(_events(side.rank, side.begin, side.end, places.of(side.site, "messages"),
+                             probes.message))  # fmt: skip
+    if (others := trace.others) is not None:
+        site = np.full(len(others), UNKNOWN, np.int32)
+        found.append(_events(others.rank, others.begin, others.end, places.of(site, OTHER_CALLS),
+                             np.full(len(others), -1)))  # fmt: skip
+    return found
+
+
+def _events(rank: Any, begin: Floats, end: Floats, place: Any, cause: Any) -> Events:
+    whole = (rank, place, cause, np.zeros(len(rank)))
+    ranks, places, causes, meets = (column.astype(np.int64) for column in whole)
+    return Events(ranks, begin, end, places, causes, meets)
 
 
 def _of_calls(

@@ -13,7 +13,7 @@ import numpy as np
 from ..base.units import size
 from .answer import Facts, unless_unclear
 from .blame import late_ranks, waiters
-from .wording import BESIDE, BESIDE_MESSAGES, NON_BLOCKING, plain, seconds
+from .wording import BESIDE, NON_BLOCKING, plain, seconds
 
 _HALF = 0.5  # of the cost: less is no place for it
 
@@ -73,20 +73,17 @@ def _why_unknown(job: Mapping[str, Any]) -> str:
     return "it makes no collectives"
 
 
-def unseen(job: Mapping[str, Any], messages: bool = False) -> str:
-    """What ranks may have waited in that was not looked at.
-
-    `messages`: the job was traced with its messages, and so with what requests complete.
-    """
+def unseen(job: Mapping[str, Any]) -> str:
+    """What ranks may have waited in that was not looked at, without a trace of messages."""
     counted = (
-        (0 if messages else job["nonblocking"], NON_BLOCKING),
-        (0 if messages else job["persistent"], "requests for persistent collectives"),
+        (job["nonblocking"], NON_BLOCKING),
+        (job["persistent"], "requests for persistent collectives"),
         (job["neighbour"], "collectives among neighbours"),
         (job["calls"]["fallback_intercommunicator"], "calls between groups"),
         (job["unmatched"], "calls that not all ranks are known to have made alike"),
     )
     told = [f"{count:,} {what}" for count, what in counted if count]
-    return ", ".join([*told, BESIDE_MESSAGES if messages else BESIDE])
+    return ", ".join([*told, BESIDE])
 
 
 def _waiting(place: Mapping[str, Any]) -> float:

@@ -15,8 +15,8 @@ applications, ACM TOPC 3(2), 2016 (direct and indirect waiting, delay costs).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +26,7 @@ from .graph import Graph, Place, graph_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..trace.model import Trace
+    from ..trace.model import Side, Trace
 
     Floats = NDArray[np.float64]
 
@@ -39,6 +39,7 @@ class Origin:
     direct: Floats  # waiting of all ranks for each rank, whoever is the origin
     waiting: Floats  # of each rank
     moving: Floats  # of each rank, in the calls that were looked at
+    unknown: Floats  # of each rank, in calls in which it may wait for what is not known
     excess: Floats  # computation of each rank beyond the median rank's
     order: float  # waiting that comes from nobody's excess
     by_place: Mapping[tuple[int, int], float]  # cost by rank and number of the place
@@ -66,8 +67,62 @@ def origin(trace: Trace) -> Origin:
     for rank, place, seconds in found["charges"]:
         cost[rank] += made.times * seconds
         by_place[rank, place] = made.times * seconds
-    direct, waiting, moving, excess = (made.times * np.array(sums) for sums in (
-        found["direct"], found["waiting"], found["moving"], made.beyond.sum(axis=0)
+    unknown = np.zeros(trace.ranks)
+    for rank, begin, end in _unknown(made.trace):
+        np.add.at(unknown, rank, end - begin)
+    moving = np.clip(np.array(found["moving"]) - unknown, 0.0, None)
+    direct, waiting, moving, unknown, excess = (made.times * np.array(sums) for sums in (
+        found["direct"], found["waiting"], moving, unknown, made.beyond.sum(axis=0)
     ))  # fmt: skip
-    return Origin(cost, direct, waiting, moving, excess, made.times * found["order"],
+    return Origin(cost, direct, waiting, moving, unknown, excess, made.times * found["order"],
                   by_place, round(made.times * found["waits"]), made)  # fmt: skip
+
+
+def _unknown(trace: Trace) -> Iterator[tuple[NDArray[np.int32], Floats, Floats]]:
+    """Ranks, begins and ends of calls that wait for what is not known."""
+    if trace.others is not None:
+        yield trace.others.rank, trace.others.begin, trace.others.end
+    if trace.messages is not None and (probes := trace.messages.probes) is not None:
+        alone, side = probes.message < 0, probes.side
+        yield side.rank[alone], side.begin[alone], side.end[alone]
+
+
+# ---- calls that test in vain
+
+
+def idle_time(trace: Trace) -> float:
+    """Seconds of all ranks between calls that tested in vain, at most."""
+    total = sum(float((side.begin - side.idle).sum()) for side in _sides(trace))
+    if trace.others is not None:
+        total += float((trace.others.begin - trace.others.idle).sum())
+    for group in trace.overlapping:
+        if group.completed is not None and group.idle is not None:
+            total += float(np.nansum(group.completed - group.idle))
+    return total
+
+
+def as_if_idle(trace: Trace) -> Trace:
+    """The trace, if ranks waited between calls that test, where it has them compute."""
+    messages, others = trace.messages, trace.others
+    if messages is not None:
+        probes = messages.probes
+        if probes is not None:
+            probes = replace(probes, side=_idle(probes.side))
+        messages = replace(messages, send=_idle(messages.send), receive=_idle(messages.receive),
+                           probes=probes)  # fmt: skip
+    if others is not None:
+        others = replace(others, begin=others.idle)
+    overlapping = [group if group.idle is None else replace(group, completed=group.idle)
+                   for group in trace.overlapping]  # fmt: skip
+    return replace(trace, messages=messages, others=others, overlapping=overlapping)
+
+
+def _idle(side: Side) -> Side:
+    return replace(side, begin=side.idle)
+
+
+def _sides(trace: Trace) -> Iterator[Side]:
+    if trace.messages is not None:
+        yield from (trace.messages.send, trace.messages.receive)
+        if trace.messages.probes is not None:
+            yield trace.messages.probes.side

@@ -69,6 +69,18 @@ REMEDIES = {
         "trace a longer run",
         TRACE,
     ),
+    "unseen": Remedy(
+        "nobody is named, because ranks are in calls that the trace does not tell enough of",
+        "waiting in windows, files, calls between groups, or between calls that test in vain",
+        "look at these calls with a profiler of the program itself",
+        LOOK,
+    ),
+    "short": Remedy(
+        "nobody is named, because the files were full before most of the run",
+        "more messages than the files have room for",
+        "set LATECOMER_TRACE_BYTES to more, or trace fewer steps",
+        TRACE,
+    ),
     "lacking": Remedy(
         "nobody is named, because files of ranks are missing and most calls cannot be used",
         "a folder that is not complete",

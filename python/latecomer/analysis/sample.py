@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import Group, Messages, Side, Trace
+from ..trace.model import UNKNOWN, Group, Messages, Others, Probes, Side, Trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,8 @@ def represented(trace: Trace) -> tuple[Trace, float]:
         trace,
         groups=[_group(group, bounds, shifts) for group in trace.groups],
         overlapping=[_group(group, bounds, shifts) for group in trace.overlapping],
-        messages=_messages(trace.messages, bounds, shifts) if trace.messages else None,
+        messages=_messages(trace.messages, bounds, shifts) if trace.messages else trace.messages,
+        others=_others(trace.others, bounds, shifts) if trace.others is not None else None,
         begin=bounds[0][0],
         end=last,
     )
@@ -98,6 +99,7 @@ def _group(group: Group, bounds: list[tuple[Floats, Floats]], shifts: list[float
         exit=np.concatenate(exits),
         launch=None if group.launch is None else group.launch[chosen],
         completed=None if completed is None else completed[chosen] - np.concatenate(by)[:, None],
+        idle=None if group.idle is None else group.idle[chosen] - np.concatenate(by)[:, None],
         **{name: getattr(group, name)[chosen] for name in columns},
     )
 
@@ -112,18 +114,40 @@ def _messages(
     messages: Messages, bounds: list[tuple[Floats, Floats]], shifts: list[float]
 ) -> Messages:
     """Those of which both sides lie in one stretch."""
-    which = np.full(len(messages), -1)
-    for at, (begin, end) in enumerate(bounds):
-        inside = np.ones(len(messages), bool)
-        for side in (messages.send, messages.receive):
-            inside &= (side.posted >= begin[side.rank]) & (side.end <= end[side.rank])
-        which[inside] = at
-    own = np.flatnonzero(which >= 0)
-    by = np.array(shifts)[which[own]]
-    sides = (
-        Side(side.rank[own], side.posted[own] - by, side.begin[own] - by, side.end[own] - by,
-             side.site[own])
-        for side in (messages.send, messages.receive)
-    )  # fmt: skip
-    return replace(messages, **dict(zip(("send", "receive"), sides, strict=True)),
-                   bytes=messages.bytes[own])  # fmt: skip
+    sides = messages.send, messages.receive
+    parts = [_stretch_of(side.rank, side.posted, side.end, bounds) for side in sides]
+    own = np.flatnonzero((parts[0] == parts[1]) & (parts[0] >= 0))
+    by = np.array(shifts)[parts[0][own]]
+    send, receive = (_side(side, own, by) for side in sides)
+    probes = messages.probes
+    if probes is not None:
+        place = np.full(len(messages) + 1, UNKNOWN)  # the last one is for those of no message
+        place[own] = np.arange(len(own))
+        part = _stretch_of(probes.side.rank, probes.side.posted, probes.side.end, bounds)
+        some = np.flatnonzero(part >= 0)
+        side = _side(probes.side, some, np.array(shifts)[part[some]])
+        probes = Probes(side, place[probes.message[some]])
+    return replace(messages, send=send, receive=receive, bytes=messages.bytes[own], probes=probes)
+
+
+def _others(others: Others, bounds: list[tuple[Floats, Floats]], shifts: list[float]) -> Others:
+    part = _stretch_of(others.rank, others.begin, others.end, bounds)
+    own = np.flatnonzero(part >= 0)
+    by = np.array(shifts)[part[own]]
+    times = (column[own] - by for column in (others.begin, others.end, others.idle))
+    return Others(others.rank[own], *times, others.calls[own])
+
+
+def _stretch_of(
+    rank: NDArray[np.int32], begin: Floats, end: Floats, bounds: list[tuple[Floats, Floats]]
+) -> NDArray[np.int64]:
+    """The stretch in which these lie; UNKNOWN: none."""
+    found = np.full(len(rank), UNKNOWN)
+    for at, (first, last) in enumerate(bounds):
+        found[(begin >= first[rank]) & (end <= last[rank])] = at
+    return found
+
+
+def _side(side: Side, own: NDArray[np.int64], by: Floats) -> Side:
+    times = {name: getattr(side, name)[own] - by for name in ("posted", "begin", "end", "idle")}
+    return Side(rank=side.rank[own], site=side.site[own], **times)

@@ -11,6 +11,7 @@ import numpy as np
 from ..base.pages import Cell, Row
 from ..base.units import size
 from . import parts as split_parts
+from .answer import not_looked_at
 from .blame import important, place_name
 from .lateness import GroupLateness, Lateness
 from .places import Site
@@ -40,6 +41,8 @@ def shares(found: Lateness) -> list[tuple[str, str, float]]:
     """Parts of the time of all ranks: colours, words and parts of 1."""
     rest = max(0.0, 1 - found.waiting_share - found.moving_share)
     outside = "computing" if found.origin else "outside of collectives"
+    if unseen := not_looked_at(found):
+        outside += f", or in {unseen}"
     parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
     parts.append(("compute", outside, rest))
     return [(name, f"{words}, {percent(share)}", share) for name, words, share in parts]

@@ -46,7 +46,6 @@ def group_name(name: str, ranks: int) -> str:
 
 NON_BLOCKING = "non-blocking collectives"
 BESIDE = "messages between two ranks, windows and files"  # not looked at, whatever a program has
-BESIDE_MESSAGES = "windows and files"  # the same where messages were looked at
 
 LITTLE = 0.05  # of the time: below it collectives do not matter
 CLEAR = 2.0  # times as much as the other

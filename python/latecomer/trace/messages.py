@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .contradictions import SAME_CLOCK
-from .model import Messages, Side
+from .model import UNKNOWN, Messages, Probes, Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,8 +34,19 @@ class Posted:
     certain: Truths  # False: of its rank an earlier message may be missing
 
 
-def matched(sends: Posted, receives: Posted, clock_error: Floats, lost: int = 0) -> Messages:
-    """The messages. `clock_error`: of each rank, in seconds; NaN: not known."""
+def matched(
+    sends: Posted,
+    receives: Posted,
+    clock_error: Floats,
+    lost: int = 0,
+    *,
+    probes: Probes | None = None,
+    until: float = np.inf,
+) -> Messages:
+    """The messages. `clock_error`: of each rank, in seconds; NaN: not known.
+
+    `probes` names receives by their places in `receives`.
+    """
     left, right = _numbered(sends.keys), _numbered(receives.keys)
     at_send, at_receive = _joined(left, right)
     unmatched = len(left) + len(right) - 2 * len(at_send)
@@ -53,7 +64,32 @@ def matched(sends: Posted, receives: Posted, clock_error: Floats, lost: int = 0)
         unmatched=unmatched,
         lost=lost,
         uncertain=int((~sure).sum()),
+        probes=_with_alone(probes, (sends.side, at_send), (receives.side, at_receive)),
+        until=until,
     )
+
+
+def _with_alone(
+    probes: Probes | None, sent: tuple[Side, Whole], received: tuple[Side, Whole]
+) -> Probes:
+    """Of messages but those at these places it is known that a rank was in their calls."""
+    sides, messages = [], []
+    if probes is not None:
+        found = kept(probes, received[1], len(received[0].rank))
+        sides, messages = [found.side], [found.message]
+    for side, places in (sent, received):
+        alone = np.ones(len(side.rank), bool)
+        alone[places] = False
+        sides.append(_taken(side, np.flatnonzero(alone)))
+        messages.append(np.full(int(alone.sum()), UNKNOWN, np.int64))
+    return Probes(joined(sides), np.concatenate(messages))
+
+
+def kept(probes: Probes, places: Whole, count: int) -> Probes:
+    """The same where of `count` messages those at `places` are left."""
+    now = np.full(count + 1, UNKNOWN, np.int64)  # the last one is that of UNKNOWN
+    now[places] = np.arange(len(places))
+    return Probes(probes.side, now[probes.message])
 
 
 def _early(send: Side, receive: Side, clock_error: Floats) -> Truths:

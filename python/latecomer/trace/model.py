@@ -138,6 +138,7 @@ class Group:
     launch: NDArray[np.float64] | None = None
     # When each rank entered the call that completed this one, of Trace.overlapping; NaN: not known.
     completed: NDArray[np.float64] | None = None
+    idle: NDArray[np.float64] | None = None  # the same for it as Side.idle
 
     @property
     def size(self) -> int:
@@ -205,6 +206,42 @@ class Side:
     begin: NDArray[np.float64]  # when it entered the call that completed that: this one or a later
     end: NDArray[np.float64]  # when it left that call
     site: NDArray[np.int32]  # of that call, a number in Trace.words
+    # As `begin`, if the program waited between the calls that tested in vain before that one: they
+    # do not tell if it computed instead. Without: as `begin`.
+    idle: NDArray[np.float64] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.idle is None:
+            object.__setattr__(self, "idle", self.begin)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Waits for a message that another call receives, or that is not known; one entry each."""
+
+    side: Side
+    message: NDArray[np.int64]  # its place in Messages; UNKNOWN
+
+
+@dataclass(frozen=True)
+class Others:
+    """Stretches of calls in which a rank may wait for what is not known; one entry each."""
+
+    rank: NDArray[np.int32]
+    begin: NDArray[np.float64]  # the end less the time in the calls, in seconds
+    end: NDArray[np.float64]  # of the last call
+    idle: NDArray[np.float64]  # as in Side
+    calls: NDArray[np.uint8]  # kinds of calls, bits by their place in OTHER_CALLS
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+
+# Kinds of calls that have no record of their own.
+OTHER_CALLS = (
+    "calls that only test", "windows", "files", "communicators", "collectives among neighbours",
+    "messages between groups",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -217,6 +254,8 @@ class Messages:
     unmatched: int = 0  # sends and receives whose other side is not known
     lost: int = 0  # those that the writer could not record
     uncertain: int = 0  # those that may be matched wrongly, and are left out
+    probes: Probes | None = None  # and calls for messages of which this side alone is known
+    until: float = np.inf  # seconds: from then on some of a rank may be missing
 
     def __len__(self) -> int:
         return len(self.bytes)
@@ -243,6 +282,7 @@ class Trace:
     messages: Messages | None = None  # None: not looked at
     # Collectives that another call completed, so that ranks may compute in between; else as groups.
     overlapping: Sequence[Group] = ()
+    others: Others | None = None  # None: not looked at
 
     @property
     def ranks(self) -> int:

@@ -21,7 +21,7 @@ from .left_out import LeftOut
 from .model import Trace, TraceError, Words, ranks_said, text_of
 from .native_calls import Matching
 from .native_file import VERSION, Clock, File
-from .native_messages import messages_of, remarks_on
+from .native_messages import messages_of, others_of, remarks_on
 from .same_run import Span, apart, together
 
 if TYPE_CHECKING:
@@ -89,8 +89,8 @@ def _span(file: File) -> Span:
     """From the begin that the file tells to its end, or to that of its last call or message."""
     begin, end = int(file.header["begin"]), int(file.header["end"])
     if not end:
-        last = int(file.messages["end"].max(initial=begin))
-        end = max(begin, file.last_exit, last)
+        last = (int(own["end"].max(initial=begin)) for own in (file.messages, file.others))
+        end = max(begin, file.last_exit, *last)
     clock = int(file.header["clock"]) or f"rank {file.header['rank']}"
     return Span(clock, begin * _NS, end * _NS, int(file.header["real"]) * _NS)
 
@@ -165,6 +165,7 @@ def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         started=(zero + int(first.header["real"])) * _NS + start,
         messages=messages,
         overlapping=overlapping,
+        others=others_of(files, seconds),
     )
 
 

@@ -39,7 +39,7 @@ class Matching:
         self.files, self.words, self.zero, self.left = files, words, zero, left
         self._clock = list(clocks)
         self._gaps: dict[int, Floats] = {}  # of each group's times
-        self._completed: dict[int, Floats] = {}  # of each group's times, as the files have them
+        self._completed: dict[int, Floats] = {}  # of each group's times: see _entered()
 
     def group(self, key: tuple[int, int], *, overlapping: bool = False) -> Group | None:
         """The calls of one communicator; None: there are none to tell of.
@@ -114,24 +114,30 @@ class Matching:
 
     def completed(self, group: Group, offsets: Sequence[Offset], start: float) -> Group:
         """With the times at which the calls that completed these were entered, where known."""
-        found = self._completed[id(_calls(group))]
+        found, between = self._completed[id(_calls(group))]
         for place, rank in enumerate(group.members):
             found[:, place] = offsets[rank].apply(found[:, place]) - start
         arrival, leave = group.times()
         within = (found >= arrival) & (found <= leave)
-        return replace(group, completed=np.where(within, found, np.nan))
+        idle = np.maximum(found - between, arrival)
+        return replace(group, completed=np.where(within, found, np.nan),
+                       idle=np.where(within, idle, np.nan))  # fmt: skip
 
     def _entered(
         self, parts: Sequence[_Part], sequence: NDArray[np.uint64], members: int
-    ) -> Floats:
-        """The same in seconds of each file's clock, of shape (calls, members); NaN: not known."""
-        found = np.full((len(sequence), members), np.nan)
+    ) -> NDArray[np.float64]:
+        """The same in seconds of each file's clock, and the time between tests before them.
+
+        Of shape (2, calls, members); NaN: not known.
+        """
+        found = np.full((2, len(sequence), members), np.nan)
         for file, comm in parts:
             own = file.completions[file.completions["communicator"] == comm.number]
             at = np.searchsorted(sequence, own["sequence"])
             there = at < len(sequence)
             there[there] = sequence[at[there]] == own["sequence"][there]
-            found[at[there], comm.rank] = (own["begin"][there] - self.zero) * 1e-9
+            found[0, at[there], comm.rank] = (own["begin"][there] - self.zero) * 1e-9
+            found[1, at[there], comm.rank] = own["between"][there] * 1e-9
         return found
 
     def _parts(self, key: tuple[int, int], overlapping: bool) -> list[_Part]:

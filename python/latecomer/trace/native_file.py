@@ -26,11 +26,14 @@ VERSION = 1
 MESSAGE = np.dtype([
     ("kind", "u1"), ("what", "u1"), ("flags", "u1"), ("_", "V1"), ("communicator", "<u4"),
     ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"), ("posted", "<i8"), ("begin", "<i8"),
-    ("end", "<i8"), ("order", "<u4"), ("site", "<u4"), ("__", "V8"),
+    ("end", "<i8"), ("order", "<u4"), ("site", "<u4"), ("between", "<i8"),
 ])  # fmt: skip
 COMPLETION = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("sequence", "<u8"),
-                       ("begin", "<i8"), ("__", "V40")])  # fmt: skip
+                       ("begin", "<i8"), ("between", "<i8"), ("__", "V32")])  # fmt: skip
+OTHER = np.dtype([("kind", "u1"), ("calls", "u1"), ("_", "V6"), ("begin", "<i8"), ("end", "<i8"),
+                  ("inside", "<i8"), ("between", "<i8"), ("__", "V24")])  # fmt: skip
 WHAT = ("send", "synchronous send", "buffered send", "ready send", "receive", "probe")
+MOST_ORDER = 1 << 32  # of a message; below it
 RANKS_BYTE = 28  # where a header has the number of ranks
 
 _NAME = re.compile(r"rank-(\d{1,7})\.trace")
@@ -75,6 +78,7 @@ class File:
     messages_lost: int  # that could not be recorded
     messages_whole: int  # no message of a lower `order` is missing
     completions: NDArray[Any]  # the calls that completed those that overlap
+    others: NDArray[Any]  # calls that have no record of their own
 
     @property
     def last_exit(self) -> int:
@@ -123,5 +127,5 @@ def _file(path: Path, own: Any) -> File:
         path, own, header, texts, comms, [Clock(*each) for each in own.clocks()],
         own.messages().view(MESSAGE).reshape(-1), bool(header["messages"]),
         int(header["messages_lost"]), own.messages_whole,
-        own.completions().view(COMPLETION).reshape(-1),
+        own.completions().view(COMPLETION).reshape(-1), own.others().view(OTHER).reshape(-1),
     )  # fmt: skip

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .messages import Posted, joined, matched
-from .model import Messages, Side, Words
-from .native_file import WHAT, File
+from .model import UNKNOWN, Messages, Others, Probes, Side, Words
+from .native_file import MOST_ORDER, WHAT, File
 
-_RECEIVE = WHAT.index("receive")  # below it are sends
+_RECEIVE, _PROBE = WHAT.index("receive"), WHAT.index("probe")  # below these are sends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,7 +32,36 @@ def messages_of(
     numbers: dict[tuple[int, int], int] = {}
     sends, receives = (_posted(files, words, seconds, numbers, which) for which in (False, True))
     lost = sum(file.messages_lost for file in files.values())
-    return matched(sends, receives, clock_error, lost)
+    until = min((float(seconds(rank, np.array([last]))[0]) for rank, file in files.items()
+                 if (last := _known_until(file)) is not None), default=np.inf)  # fmt: skip
+    return matched(sends, receives, clock_error, lost,
+                   probes=_probes(files, words, seconds), until=until)  # fmt: skip
+
+
+def _known_until(file: File) -> int | None:
+    """From when on messages of the rank may be missing, in its nanoseconds; None: never."""
+    messages, whole = file.messages, file.messages_whole
+    if whole >= MOST_ORDER:
+        return None
+    later = messages["order"] >= whole
+    if later.any():
+        return int(messages["posted"][later].min())
+    ends = [int(column.max(initial=file.header["begin"]))
+            for column in (messages["end"], file.others["end"])]  # fmt: skip
+    return max(ends)
+
+
+def others_of(files: Mapping[int, File], seconds: Seconds) -> Others | None:
+    """Time in calls that have no record of their own; None: no file says that it has any."""
+    if not any(file.messages_traced for file in files.values()):
+        return None
+    parts = [
+        (np.full(len(own), rank, np.int32), seconds(rank, own["end"] - own["inside"]),
+         seconds(rank, own["end"]), seconds(rank, own["end"] - own["inside"] - own["between"]),
+         own["calls"])
+        for rank, file in files.items() for own in [file.others]
+    ]  # fmt: skip
+    return Others(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _posted(
@@ -45,14 +74,39 @@ def _posted(
     """The sends or the receives of all files. `numbers`: of communicators, by their keys."""
     sides, keys, sizes, certain = [], [], [], []
     for rank, file in files.items():
-        records = file.messages[np.argsort(file.messages["order"], kind="stable")]
-        what = records["what"]
-        own = records[what == _RECEIVE if receives else what < _RECEIVE]
+        records = _by_order(file)
+        own = records[records["what"] == _RECEIVE if receives else records["what"] < _RECEIVE]
         sides.append(_side(rank, file, own, words, seconds))
         keys.append(_keys(file, own, numbers, receives))
         sizes.append(own["bytes"].astype(np.int64))
         certain.append(own["order"] < file.messages_whole)
     return Posted(joined(sides), *(np.concatenate(each) for each in (keys, sizes, certain)))
+
+
+def _by_order(file: File) -> NDArray[Any]:
+    return file.messages[np.argsort(file.messages["order"], kind="stable")]
+
+
+def _probes(files: Mapping[int, File], words: Words, seconds: Seconds) -> Probes:
+    """The probes of all files. Each waits for what is received next from there with its tag."""
+    sides, places, count = [], [], 0
+    for rank, file in files.items():
+        records = _by_order(file)
+        own, receives = (records[records["what"] == what] for what in (_PROBE, _RECEIVE))
+        sides.append(_side(rank, file, own, words, seconds))
+        both = np.concatenate([own, receives])
+        _, which = np.unique(both[["communicator", "peer", "tag"]], return_inverse=True)
+        number = (which.reshape(-1).astype(np.int64) << 32) | both["order"].astype(np.int64)
+        mine, theirs = number[: len(own)], number[len(own) :]
+        order = np.argsort(theirs)
+        after = np.searchsorted(theirs[order], mine)
+        there = after < len(order)
+        found = np.full(len(own), UNKNOWN, np.int64)
+        found[there] = order[after[there]]
+        there[there] = theirs[found[there]] >> 32 == mine[there] >> 32
+        places.append(np.where(there, count + found, UNKNOWN))
+        count += len(receives)
+    return Probes(joined(sides), np.concatenate(places))
 
 
 def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Seconds) -> Side:
@@ -62,6 +116,7 @@ def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Secon
         np.full(len(own), rank, np.int32),
         *(seconds(rank, own[name]) for name in ("posted", "begin", "end")),
         site=sites[which.reshape(-1)] if len(own) else np.zeros(0, np.int32),
+        idle=seconds(rank, own["begin"] - own["between"]),
     )
 
 

@@ -309,7 +309,7 @@ def _answer_of_trace(
         found = read(trace)
         if not found.calls and not found.messages:
             return None
-        known = {"unseen": unseen(job, found.messages is not None)} if job else {}
+        known = {"unseen": unseen(job)} if job and found.messages is None else {}
         seen = see(found, {"skip": None}, after="" if page else "trace", **known)
     except UserError as error:
         say(str(error))

@@ -167,6 +167,16 @@ class Tracer {
       full_of_messages_ = true;
     }
   }
+  void add(const Other& record, std::uint32_t order) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    if (file_->has_room_for_message()) {
+      file_->append(record);
+    } else {
+      file_->lose_message(order);
+      full_of_messages_ = true;
+    }
+  }
   void look_at_messages() {
     const std::lock_guard lock(guard_);
     file_->look_at_messages();
@@ -365,6 +375,7 @@ TracedComm comm_of_messages(MPI_Comm comm) {
 }
 
 void add(Message& record, const void* site) { tracer()->add(record, site); }
+void add(const Other& record, std::uint32_t order) { tracer()->add(record, order); }
 void enter(const Status& status, const void* site) { tracer()->enter(status, "", site); }
 void leave() { tracer()->leave(now_ns()); }
 std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
@@ -381,6 +392,7 @@ void add_begun(const BegunCall& call) {
   completion.communicator = call.communicator;
   completion.sequence = call.sequence;
   completion.begin = call.completed;
+  completion.between = call.between;
   tracer()->add(record, {call.collective, "native", "", call.site}, &completion);
 }
 

@@ -44,6 +44,8 @@ void enter(const Status& status, const void* site);
 void leave();
 /// Adds a message. `site`: where the program called from.
 void add(Message& record, const void* site);
+/// Adds calls that have no record of their own. `order`: the number of the next message.
+void add(const Other& record, std::uint32_t order);
 /// The number of collectives so far on a communicator for which comm_of_messages() has an id.
 [[nodiscard]] std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm);
 /// A collective that another call has completed. It overlaps with others.
@@ -54,6 +56,7 @@ struct BegunCall {
   std::int64_t arrival;
   std::int64_t completed;  // entry of that call
   std::int64_t exit;
+  std::int64_t between;  // as in Completion
   const void* site;
 };
 void add_begun(const BegunCall& call);

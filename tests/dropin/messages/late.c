@@ -1,7 +1,9 @@
 /* Lateness that is handed on: mpirun -n N late FORM STEPS RANK. In each step the rank sleeps for
  * 60 ms and the others for 2 ms. FORM: wavefront (each rank waits for the edge of the one before),
- * halo (both neighbours exchange edges), or started (a collective that MPI_Wait completes). */
+ * halo (both neighbours exchange edges), or started (a collective that MPI_Wait completes). Others are
+ * a wavefront, too, whose ranks wait by tests, probes or iprobes, between groups or by windows. */
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +18,74 @@ static void compute(int slow) {
   nanosleep(&time, NULL);
 }
 
+static void receive(void) {
+  MPI_Recv(before, EDGE, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+static void test(void) {
+  MPI_Request request;
+  MPI_Irecv(before, EDGE, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, &request);
+  for (int done = 0; !done; sched_yield()) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+static void probe(void) {
+  MPI_Probe(rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  receive();
+}
+static void iprobe(void) {
+  for (int there = 0; !there; sched_yield()) {
+    MPI_Iprobe(rank - 1, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+  }
+  receive();
+}
+static void (*receive_edge)(void) = receive;
+
 static void wavefront(int slow) {
-  if (rank > 0) MPI_Recv(before, EDGE, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank > 0) receive_edge();
   compute(slow);
   if (rank < ranks - 1) MPI_Send(edge, EDGE, MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
+  MPI_Allreduce(part, sum, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* Rank 0 is one group, the others are the other one. */
+static void groups(int slow) {
+  static MPI_Comm own, both = MPI_COMM_NULL;
+  if (both == MPI_COMM_NULL) {
+    MPI_Comm_split(MPI_COMM_WORLD, rank > 0, rank, &own);
+    MPI_Intercomm_create(own, 0, MPI_COMM_WORLD, rank > 0 ? 0 : 1, 9, &both);
+  }
+  if (rank == 1) MPI_Recv(before, EDGE, MPI_DOUBLE, 0, 0, both, MPI_STATUS_IGNORE);
+  if (rank > 1) receive();
+  compute(slow);
+  if (rank == 0) MPI_Send(edge, EDGE, MPI_DOUBLE, 0, 0, both);
+  if (rank > 0 && rank < ranks - 1) {
+    MPI_Send(edge, EDGE, MPI_DOUBLE, rank + 1, 0, MPI_COMM_WORLD);
+  }
+  MPI_Allreduce(part, sum, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static MPI_Win window = MPI_WIN_NULL;
+
+static void windows(int slow) {
+  MPI_Group all, low, high;
+  const int lower = rank - 1, higher = rank + 1;
+  if (window == MPI_WIN_NULL) {
+    MPI_Win_create(before, sizeof before, sizeof *before, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  }
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  if (rank > 0) {
+    MPI_Group_incl(all, 1, &lower, &low);
+    MPI_Win_post(low, 0, window);
+    MPI_Win_wait(window);
+    MPI_Group_free(&low);
+  }
+  compute(slow);
+  if (rank < ranks - 1) {
+    MPI_Group_incl(all, 1, &higher, &high);
+    MPI_Win_start(high, 0, window);
+    MPI_Put(edge, 64, MPI_DOUBLE, higher, 0, 64, MPI_DOUBLE, window);
+    MPI_Win_complete(window);
+    MPI_Group_free(&high);
+  }
+  MPI_Group_free(&all);
   MPI_Allreduce(part, sum, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
@@ -49,10 +115,22 @@ int main(int argc, char** argv) {
     if (rank == 0) fprintf(stderr, "usage: late FORM STEPS RANK\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  void (*const step)(int) = strcmp(argv[1], "halo") == 0      ? halo
-                            : strcmp(argv[1], "started") == 0 ? started
-                                                              : wavefront;
+  const struct {
+    const char* name;
+    void (*step)(int);
+    void (*receive)(void);
+  } forms[] = {{"wavefront", wavefront, receive}, {"halo", halo, receive},
+               {"started", started, receive},     {"tests", wavefront, test},
+               {"probes", wavefront, probe},      {"iprobes", wavefront, iprobe},
+               {"groups", groups, receive},       {"windows", windows, receive}};
+  void (*step)(int) = wavefront;
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    if (strcmp(argv[1], forms[i].name) != 0) continue;
+    step = forms[i].step;
+    receive_edge = forms[i].receive;
+  }
   for (int i = 0; i < atoi(argv[2]); i++) step(atoi(argv[3]));
   MPI_Barrier(MPI_COMM_WORLD);
+  if (window != MPI_WIN_NULL) MPI_Win_free(&window);
   return MPI_Finalize();
 }

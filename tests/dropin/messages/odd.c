@@ -401,6 +401,7 @@ static void probing(void) {
   say_status("imrecv", &status, MPI_DOUBLE);
   int flag = 0;
   while (!flag) MPI_Improbe(0, 5, comm, &flag, &message, MPI_STATUS_IGNORE);
+  expect("probe", 0, 5, 40);
   expect("receive", matched, 5, 40);
   MPI_Mrecv(room, 5, MPI_DOUBLE, &message, MPI_STATUS_IGNORE);
   say_room("probes", 5);

@@ -1,0 +1,41 @@
+// Time in calls of MPI in which a process may wait, and which have no record: those of windows and
+// files, on communicators of two groups, and calls that test for messages in vain. Those of a
+// thread with no recorded call between them are one interval, which is written when that is
+// entered.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "runtime/trace/tracer.hpp"
+#include "trace/records.hpp"
+
+namespace latecomer::unseen {
+
+/// The number of the next message.
+inline std::atomic<std::uint32_t> next_message{0};
+
+/// A call of these kinds, bits of trace::OtherCalls, has ended.
+void add(std::uint8_t calls, std::int64_t begin, std::int64_t end);
+/// A call that is recorded is entered.
+void write();
+
+/// What calls that tested in vain tell of the one that is entered now.
+struct Polled {
+  std::int64_t begin;    // its entry, earlier by the time in those calls
+  std::int64_t between;  // time between them
+};
+[[nodiscard]] Polled polled(std::int64_t entry);
+/// That one had success, so it was a wait, and is recorded.
+void forget();
+
+/// Makes a call, and adds it.
+template <class Native>
+int in(std::uint8_t calls, const Native& native) {
+  const std::int64_t begin = trace::now_ns();
+  const int code = native();
+  add(calls, begin, trace::now_ns());
+  return code;
+}
+
+}  // namespace latecomer::unseen
