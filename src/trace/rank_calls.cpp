@@ -13,7 +13,7 @@ template <class Record>
 struct Checked {
   const std::vector<std::uint32_t>& places;
   std::vector<std::uint8_t> alive;  // nothing is wrong with it so far
-  const char* noun;
+  const char* noun = "";
 };
 
 /// Checks one after the other. Nearly all files are all right: that is found out first.
