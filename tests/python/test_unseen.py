@@ -1,15 +1,20 @@
 """Time in calls of MPI that are not recorded, or only tested in vain: nobody is accused of it."""
 
 import random
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from latecomer.analysis.answer import answer, facts
 from latecomer.analysis.cut import analysed, between
 from latecomer.analysis.origin import as_if_idle, origin
-from played import LATENCY
-from test_origin import SLOW, STEPS, USUAL, Played, wavefront
+from test_origin import SLOW, STEPS, USUAL, wavefront
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
+
+from played import LATENCY, Played
 
 PAUSES = (1e-7, 1e-4, 1e-3)  # seconds between calls that test
 HOW = ("probe", "hidden", *PAUSES)

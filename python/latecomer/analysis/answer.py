@@ -430,7 +430,9 @@ def _unless_unseen(named: Facts, found: Lateness, begun: Origin) -> Facts:
     if found.known < _TOO_LITTLE:
         return _nobody(named, f"messages are known of the first {percent(found.known)} of the time "
                        "only", "short")  # fmt: skip
-    if unknown >= SHARE * named.run or unknown > max(named.waiting, FLOOR * named.run):
+    # Where nobody would be named anyway, little of it is worth no word.
+    least = (FLOOR if named.late else LITTLE) * named.run
+    if unknown >= SHARE * named.run or unknown > max(named.waiting, least):
         part = percent(unknown / max(named.run, 1e-300))
         why = (f"ranks are for {part} of their time in calls of which the trace does not tell for "
                f"whom they wait ({_kinds(found)})")  # fmt: skip
