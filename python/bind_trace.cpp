@@ -171,6 +171,8 @@ struct PyRankFile {
     all["end"] = header.end;
     all["dropped"] = header.dropped;
     all["limit"] = header.limit;
+    all["full_of_messages"] = sizeof header + header.used * sizeof(trace::Message) >=
+                              trace::room_for_messages(header.limit);
     all["host"] = trimmed({header.host.data(), header.host.size()});
     all["messages"] = header.messages;
     all["messages_lost"] = header.messages_lost;

@@ -58,6 +58,11 @@ struct Header {
 };
 static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
 
+/// The bytes of a file that may hold messages: those leave a quarter of it to calls.
+[[nodiscard]] constexpr std::uint64_t room_for_messages(std::uint64_t limit) {
+  return limit / 4 * 3;
+}
+
 enum class Kind : std::uint8_t {
   unused,
   text,

@@ -56,6 +56,16 @@ def test_messages_are_read(folder):
     assert len(read(folder).groups[0]) == 12  # other readers go on
 
 
+def test_messages_are_known_until_there_is_no_room(folder):
+    assert read(folder).messages.until == np.inf  # one is lost for another reason
+    path = folder / "rank-1.trace"
+    raw = bytearray(path.read_bytes())
+    header = np.frombuffer(raw, native.HEADER, 1)
+    header["limit"] = len(raw)
+    path.write_bytes(raw)
+    assert 0 < read(folder).messages.until < 1
+
+
 def test_a_file_without_messages_says_so(tmp_path):
     folder = Files(2).write(tmp_path / "trace", *arrivals_and_exits(12, 2))
     file, remarks = read_one(folder)

@@ -39,9 +39,9 @@ def messages_of(
 
 
 def _known_until(file: File) -> int | None:
-    """From when on messages of the rank may be missing, in its nanoseconds; None: never."""
+    """From when on there was no room for messages of the rank, in its nanoseconds; None: never."""
     messages, whole = file.messages, file.messages_whole
-    if whole >= MOST_ORDER:
+    if whole >= MOST_ORDER or not file.header["full_of_messages"]:
         return None
     later = messages["order"] >= whole
     if later.any():

@@ -32,9 +32,10 @@ class File {
     std::memcpy(at_ + sizeof(Header) + header().used * sizeof(Record), &record, sizeof record);
     ++header().used;
   }
-  /// The same for a message. Those leave a quarter of the file to calls.
+  /// The same for a message.
   [[nodiscard]] bool has_room_for_message() {
-    return sizeof(Header) + header().used * sizeof(Message) < limit_ / 4 * 3 && has_room(1);
+    return sizeof(Header) + header().used * sizeof(Message) < room_for_messages(limit_) &&
+           has_room(1);
   }
   void drop() { ++header().dropped; }
   void set(const Status& status) {
