@@ -1,11 +1,12 @@
-"""What a trace costs: a program with 1000 calls a second, with and without, in turns.
+"""What a trace costs: a program with 1000 calls or 10,000 messages a second, in turns.
 
-    .venv/bin/python evidence/trace_overhead.py [--pairs 12] [--mpi openmpi]
+    .venv/bin/python evidence/trace_overhead.py [--turns 12] [--mpi openmpi]
 
-Two ranks compute for 1 ms and make an all-reduce of 8 bytes, 4000 times; then as many calls without
-computation, for the cost of a call alone. Both with the drop-in library, in turns with and without
-LATECOMER_TRACE. Prints medians, and the range of the pairs. Takes two minutes; run nothing else
-meanwhile.
+Two ranks compute for 1 ms and make an all-reduce of 8 bytes, 4000 times; compute for 0.2 ms and
+exchange 64 bytes by MPI_Sendrecv, 10,000 times; then as many calls without computation, for the
+cost of a call alone. All with the drop-in library: without LATECOMER_TRACE, without it again (the
+control), and with it and the loader for messages, in changing order. Prints medians, and the range
+of the turns. Takes four minutes; run nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -21,12 +22,25 @@ from statistics import median
 
 from latecomer.launch import mpi, preload
 
+KINDS = ("off", "again", "traced")
 CODE = r"""
 #include <mpi.h>
 #include <stdio.h>
 static void compute(double seconds) {
   const double end = MPI_Wtime() + seconds;
   while (MPI_Wtime() < end) {}
+}
+static int rank;
+static double exchange(int calls, double seconds) {
+  char mine[64] = {0}, other[64];
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = MPI_Wtime();
+  for (int i = 0; i < calls; ++i) {
+    compute(seconds);
+    MPI_Sendrecv(mine, 64, MPI_CHAR, 1 - rank, 0, other, 64, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  }
+  return MPI_Wtime() - begin;
 }
 static double loop(int calls, double seconds, int count) {
   double mine[1024] = {1}, sum[1024];
@@ -39,13 +53,17 @@ static double loop(int calls, double seconds, int count) {
   return MPI_Wtime() - begin;
 }
 int main(int argc, char** argv) {
-  int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   loop(1000, 0, 1);
   loop(1000, 0, 256);
-  const double run = loop(4000, 1e-3, 1), brief = loop(100000, 0, 1), longer = loop(50000, 0, 256);
-  if (rank == 0) printf("run %.6f short %.9f long %.9f\n", run, brief / 100000, longer / 50000);
+  const double run = loop(4000, 1e-3, 1), messages = exchange(10000, 2e-4);
+  const double message = exchange(100000, 0) / 100000, brief = loop(100000, 0, 1);
+  const double longer = loop(50000, 0, 256);
+  if (rank == 0) {
+    printf("run %.6f messages %.6f message %.9f short %.9f long %.9f\n", run, messages, message,
+           brief / 100000, longer / 50000);
+  }
   return MPI_Finalize();
 }
 """
@@ -54,7 +72,7 @@ int main(int argc, char** argv) {
 def main() -> None:
     """The medians."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=12)
+    parser.add_argument("--turns", type=int, default=12)
     parser.add_argument("--mpi", default="openmpi")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -64,27 +82,33 @@ def main() -> None:
         if family.mpicc is None:
             sys.exit(f"no mpicc for {family.describe()}")
         subprocess.run([family.mpicc, "-O2", folder / "loop.c", "-o", folder / "loop"], check=True)
-        pairs = [_pair(family, folder, number) for number in range(options.pairs)]
-    units = {"run": ("s for 4000 calls, each after 1 ms", 1.0), "short": ("us a call of 8 B", 1e6),
+        turns = [_turn(family, folder, number) for number in range(options.turns)]
+    units = {"run": ("s for 4000 calls, each after 1 ms", 1.0),
+             "messages": ("s for 10,000 exchanges, each after 0.2 ms", 1.0),
+             "message": ("us an exchange", 1e6), "short": ("us a call of 8 B", 1e6),
              "long": ("us a call of 2 KiB", 1e6)}  # fmt: skip
     for name, (unit, scale) in units.items():
-        off, on = ([pair[kind][name] * scale for pair in pairs] for kind in (False, True))
-        changes = sorted(b / a - 1 for a, b in zip(off, on, strict=True))
-        more = sorted(b - a for a, b in zip(off, on, strict=True))
-        print(f"{name}: without {median(off):.4f}, with {median(on):.4f} {unit}; "
-              f"{median(more):+.4f}, {100 * median(changes):+.2f} % "
-              f"({100 * changes[0]:+.2f} to {100 * changes[-1]:+.2f})")  # fmt: skip
+        off, again, on = ([turn[kind][name] * scale for turn in turns] for kind in KINDS)
+        print(f"{name}: without {median(off):.4f} {unit}; {_changes(off, on)}; "
+              f"control {_changes(off, again)}")  # fmt: skip
 
 
-def _pair(family: mpi.Family, folder: Path, number: int) -> dict[bool, dict[str, float]]:
-    order = (False, True) if number % 2 == 0 else (True, False)
-    return {traced: _once(family, folder, number, traced) for traced in order}
+def _changes(off: list[float], other: list[float]) -> str:
+    changes = sorted(100 * (b / a - 1) for a, b in zip(off, other, strict=True))
+    more = median(b - a for a, b in zip(off, other, strict=True))
+    middle = f"{median(changes):+.2f} % ({changes[0]:+.2f} to {changes[-1]:+.2f})"
+    return f"{median(other):.4f}, {more:+.4f}, {middle}"
 
 
-def _once(family: mpi.Family, folder: Path, number: int, traced: bool) -> dict[str, float]:
+def _turn(family: mpi.Family, folder: Path, number: int) -> dict[str, dict[str, float]]:
+    order = [*KINDS[number % 3 :], *KINDS[: number % 3]]
+    return {kind: _once(family, folder, number, traced=kind == "traced") for kind in order}
+
+
+def _once(family: mpi.Family, folder: Path, number: int, *, traced: bool) -> dict[str, float]:
     launch = mpi.launch_command(family, 2, [str(folder / "loop")], allow_root=True)
     variables = {"LATECOMER_TRACE": str(folder / f"trace{number}")} if traced else {}
-    command = preload.preloading(launch.command, preload.library(), variables)
+    command = preload.preloading(launch.command, preload.library(messages=traced), variables)
     env = {**os.environ, **launch.env}
     ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
     return {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", ended.stdout)}
