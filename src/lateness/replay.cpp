@@ -144,7 +144,7 @@ class Replaying {
     Seconds& mine = ahead_[static_cast<std::size_t>(calls.rank[call])];
     const Seconds came = calls.begin[call] - mine;
     Seconds ready = came;
-    Seconds exit;
+    Seconds exit = came;
     if (anew_.has(call)) {
       anew_.carry_out(call, [this](std::size_t each) { return arrival(each); });
       const auto found = anew_.exit(call, came);
