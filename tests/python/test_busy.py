@@ -51,7 +51,7 @@ def test_the_benchmark_tells_it_in_table_page_and_file(name, tmp_path):
     for remark in (LOAD, POLLING):
         told = remark == LOAD or name == "mpich"
         assert (f"latecomer: {remark}\n" in done.stderr) is told
-        assert (f"<p class=alarm>{remark}.</p>" in page.read_text()) is told
+        assert (f'<p class="alarm">{remark}.</p>' in page.read_text()) is told
         assert (remark in used["remarks"]) is told
 
 

@@ -91,6 +91,7 @@ def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
         plot=Markup(plot.inline_svg(rows)),
         tables=sweep.tables(rows) if wide else list(map(_table, blocks)),
         others=sweep.other_tables(rows) if wide else [],
+        folded=len(sweep.others(rows)) if wide else 0,
         how=list(sweep.HOW_TO_READ if wide else _how_to_read(rows)),
         used=pages.told((name, _told(value)) for name, value in used.items()),
     )
