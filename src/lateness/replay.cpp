@@ -140,29 +140,28 @@ class Replaying {
 
  private:
   void end(std::size_t call) {
+    Seconds& mine = ahead_[static_cast<std::size_t>(job_.calls.rank[call])];
+    const Seconds came = job_.calls.begin[call] - mine;
+    const Anew::Exit exit = anew_.has(call) ? carried_out(call, came) : as_it_was(call, came);
+    found_.waiting += exit.ready - came;
+    found_.moving += exit.time - exit.ready;
+    mine = job_.calls.end[call] - exit.time;
+  }
+  Anew::Exit carried_out(std::size_t call, Seconds came) {
+    anew_.carry_out(call, [this](std::size_t each) { return arrival(each); });
+    return anew_.exit(call, came);
+  }
+  [[nodiscard]] Anew::Exit as_it_was(std::size_t call, Seconds came) const {
     const WaitingCalls& calls = job_.calls;
-    Seconds& mine = ahead_[static_cast<std::size_t>(calls.rank[call])];
-    const Seconds came = calls.begin[call] - mine;
+    Seconds was = calls.begin[call];
     Seconds ready = came;
-    Seconds exit = came;
-    if (anew_.has(call)) {
-      anew_.carry_out(call, [this](std::size_t each) { return arrival(each); });
-      const auto found = anew_.exit(call, came);
-      ready = found.ready;
-      exit = found.time;
-    } else {
-      Seconds was = calls.begin[call];
-      if (const std::int64_t cause = calls.cause[call]; cause >= 0) {
-        const auto post = static_cast<std::size_t>(cause);
-        const Seconds posted = std::min(job_.posts.time[post], calls.end[call]);
-        ready = std::max(ready, posted - ahead_of(post));
-        was = std::max(was, posted);
-      }
-      exit = ready + (calls.end[call] - was) * change_.moving;
+    if (const std::int64_t cause = calls.cause[call]; cause >= 0) {
+      const auto post = static_cast<std::size_t>(cause);
+      const Seconds posted = std::min(job_.posts.time[post], calls.end[call]);
+      ready = std::max(ready, posted - ahead_of(post));
+      was = std::max(was, posted);
     }
-    found_.waiting += ready - came;
-    found_.moving += exit - ready;
-    mine = calls.end[call] - exit;
+    return {ready, ready + (calls.end[call] - was) * change_.moving};
   }
   /// When a rank comes to a call.
   Seconds arrival(std::size_t call) {

@@ -9,6 +9,7 @@
 #include "algorithms/registry.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
+#include "reference/sweeps.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer::allreduce {
@@ -92,7 +93,9 @@ TEST_P(Rounds, EveryBlockDoublesUntilAllHaveIt) {
   for (Rank block = 0; block <= last; ++block) EXPECT_EQ(spread.holders(block), positions);
 }
 
-INSTANTIATE_TEST_SUITE_P(PowersOfTwo, Rounds, ::testing::Values(2, 4, 8, 16, 32, 64, 128, 512),
+INSTANTIATE_TEST_SUITE_P(PowersOfTwo, Rounds,
+                         ::testing::Values(2, 4, 8, 16, 32, 64, 128,
+                                           testing::kSanitized ? 256 : 512),
                          ::testing::PrintToStringParamName());
 
 Plan plan_of(Rank ranks, Count count, const std::vector<Seconds>& arrivals) {
