@@ -51,6 +51,17 @@ def test_what_fails_twice_has_failed(capsys):
     assert "== once more, alone:" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("until", "left_out"), [("1", True), ("99999999999", False), ("x", False)])
+def test_suites_that_compile_once_more_begin_before_the_deadline(
+    until, left_out, monkeypatch, capsys
+):
+    monkeypatch.setenv("TEST_UNTIL", until)
+    needed = Suite("tidy", python("print('fine')"), needs=python("pass"))
+    total = run_all(needed, Suite("always", python("print('fine')")))
+    assert total == Counts(passed=1 if left_out else 2)
+    assert ("== tidy: left out, since TEST_UNTIL is over" in capsys.readouterr().out) is left_out
+
+
 def test_only_the_failed_cases_run_again(tmp_path):
     suite = Suite("core", ["core_tests", "--gtest_filter=-Slow*"], "gtest")
     output = "[ RUN      ] A.B\n[  FAILED  ] A.B (1 ms)\n[  FAILED  ] A.B\n[  FAILED  ] C/D.E/3\n"
