@@ -360,6 +360,18 @@ void sent(trace::Message record, const Posting& posting, const Data& data, const
   });
 }
 
+void received(const Posting& posting, const To& from, const MPI_Status& status,
+              const Ending& ending) {
+  recording([&] {
+    trace::Message record;
+    record.what = What::receive;
+    if (!describe(record, posting, from)) return;
+    set_wildcards(record, from);
+    set_from(record, status);
+    write(record, ending);
+  });
+}
+
 }  // namespace
 
 void sent(What what, const Posting& posting, const Data& data, const To& to, const void* site) {
@@ -376,15 +388,14 @@ void sent_with_receive(const Posting& posting, const Data& data, const To& to, c
 }
 
 void received(const Posting& posting, const To& from, const MPI_Status& status, const void* site) {
-  const std::int64_t end = trace::now_ns();
-  recording([&] {
-    trace::Message record;
-    record.what = What::receive;
-    if (!describe(record, posting, from)) return;
-    set_wildcards(record, from);
-    set_from(record, status);
-    write(record, {posting.time, end, site});
-  });
+  received(posting, from, status, {posting.time, trace::now_ns(), site});
+}
+
+void exchanged(const Posting& out, const Data& data, const To& to, const Posting& in,
+               const To& from, const MPI_Status& status, const void* site) {
+  const Ending ending{out.time, trace::now_ns(), site};
+  sent(trace::Message{}, out, data, to, ending);
+  received(in, from, status, ending);
 }
 
 void begun_to_send(What what, int flags, const Posting& posting, const Data& data, const To& to,

@@ -59,6 +59,9 @@ class Inside {
 // After calls that MPI has carried out. `site`: where the program called from.
 void sent(What what, const Posting& posting, const Data& data, const To& to, const void* site);
 void received(const Posting& posting, const To& from, const MPI_Status& status, const void* site);
+/// A send and a receive by one call.
+void exchanged(const Posting& out, const Data& data, const To& to, const Posting& in,
+               const To& from, const MPI_Status& status, const void* site);
 /// `flags`: bits of trace::Way.
 void begun_to_send(What what, int flags, const Posting& posting, const Data& data, const To& to,
                    const MPI_Request* request);
@@ -140,8 +143,8 @@ int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype 
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, told);
   if (code != MPI_SUCCESS) return code;
-  sent(What::send, out, {sendcount, sendtype}, {dest, sendtag, comm}, site);
-  received(in, {source, recvtag, comm}, *told, site);
+  exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told,
+            site);
   ended(out.time);
   return code;
 }
@@ -156,8 +159,7 @@ int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, 
   const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, told);
   if (code != MPI_SUCCESS) return code;
-  sent(What::send, out, {count, type}, {dest, sendtag, comm}, site);
-  received(in, {source, recvtag, comm}, *told, site);
+  exchanged(out, {count, type}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told, site);
   ended(out.time);
   return code;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -99,6 +100,14 @@ std::unique_ptr<File> make_file() {
   return made;
 }
 
+/// Finds texts without making a string.
+struct HashOfText {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+
 class Tracer {
  public:
   explicit Tracer(std::unique_ptr<File> file) : file_(std::move(file)) { (void)text(""); }
@@ -128,13 +137,15 @@ class Tracer {
     } catch (const std::bad_alloc&) {
       return;  // the call goes on
     }
+    entered_ = status.since;
     file_->set(status);
   }
-  void leave(std::int64_t now) {
+  /// What was recorded of the call tells its end.
+  void leave() {
     const std::lock_guard lock(guard_);
     if (ended_) return;
     Status status;
-    status.since = now;
+    status.since = left_ > entered_ ? left_ : now_ns();
     file_->set(status);
   }
   /// `completion`: null: there is none.
@@ -145,6 +156,7 @@ class Tracer {
     record.algorithm = text(words.algorithm);
     record.op = text(words.op);
     record.site = site(words.site);
+    left_ = record.exit;
     if (file_->has_room(1)) {
       file_->append(record);
       if (completion != nullptr && file_->has_room(1)) file_->append(*completion);
@@ -160,6 +172,7 @@ class Tracer {
     const std::lock_guard lock(guard_);
     if (ended_) return;
     record.site = site(where);
+    left_ = record.end;
     if (file_->has_room_for_message()) {
       file_->append(record);
     } else {
@@ -236,15 +249,15 @@ class Tracer {
 
   /// The id of a text; 0, the empty text's, where there is no room.
   std::uint32_t text(std::string_view words) {
-    const std::string key(words.substr(0, kLongestText));
-    if (const auto found = texts_.find(key); found != texts_.end()) return found->second;
+    words = words.substr(0, kLongestText);
+    if (const auto found = texts_.find(words); found != texts_.end()) return found->second;
     constexpr std::size_t kPiece = sizeof(Text::piece);
-    const std::size_t pieces = std::max<std::size_t>(1, (key.size() + kPiece - 1) / kPiece);
+    const std::size_t pieces = std::max<std::size_t>(1, (words.size() + kPiece - 1) / kPiece);
     if (texts_.size() >= kMaxTexts || !file_->has_room(pieces)) return 0;
     const auto id = static_cast<std::uint32_t>(texts_.size());
-    texts_.emplace(key, id);
+    texts_.emplace(words, id);
     for (std::size_t i = 0; i < pieces; ++i) {
-      const std::string_view piece = std::string_view(key).substr(i * kPiece, kPiece);
+      const std::string_view piece = words.substr(i * kPiece, kPiece);
       Text record;
       record.id = id;
       record.bytes = static_cast<std::uint8_t>(piece.size());
@@ -255,10 +268,14 @@ class Tracer {
     return id;
   }
   std::uint32_t site(const void* address) {
+    if (address == last_site_.first) return last_site_.second;
     const auto found = sites_.find(address);
-    if (found != sites_.end()) return found->second;
-    const std::uint32_t id = address == nullptr ? 0 : text(name_of_site(address));
-    if (sites_.size() < kMaxTexts) sites_.emplace(address, id);
+    const bool is_known = found != sites_.end();
+    const std::uint32_t id = is_known             ? found->second
+                             : address == nullptr ? 0
+                                                  : text(name_of_site(address));
+    if (!is_known && sites_.size() < kMaxTexts) sites_.emplace(address, id);
+    last_site_ = {address, id};
     return id;
   }
 
@@ -270,8 +287,11 @@ class Tracer {
   bool full_of_messages_ = false;
   std::uint32_t communicators_ = 0;
   std::map<std::uint64_t, std::uint32_t> made_;  // communicators so far, by their key
-  std::unordered_map<std::string, std::uint32_t> texts_;
+  std::unordered_map<std::string, std::uint32_t, HashOfText, std::equal_to<>> texts_;
   std::unordered_map<const void*, std::uint32_t> sites_;
+  std::pair<const void*, std::uint32_t> last_site_{nullptr, 0};
+  std::int64_t entered_ = 0;  // the last call that was entered, and ...
+  std::int64_t left_ = 0;     // ... the end of the last one that was recorded
 };
 
 Tracer* tracer() {
@@ -377,7 +397,7 @@ TracedComm comm_of_messages(MPI_Comm comm) {
 void add(Message& record, const void* site) { tracer()->add(record, site); }
 void add(const Other& record, std::uint32_t order) { tracer()->add(record, order); }
 void enter(const Status& status, const void* site) { tracer()->enter(status, "", site); }
-void leave() { tracer()->leave(now_ns()); }
+void leave() { tracer()->leave(); }
 std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
 
 void add_begun(const BegunCall& call) {
@@ -445,7 +465,7 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
   record_.served = served;
   const std::string used = with_parameters(algorithm, parameters);
   tracer()->add(record_, {collective_, used, name_of(op_), site_});
-  tracer()->leave(record_.exit);
+  tracer()->leave();
   note_clock(state_);
 }
 
