@@ -48,9 +48,8 @@ def _known_part(trace: Trace, start: float, until: float, end: float) -> float:
     """
     messages = trace.messages
     entered = [*map(_entered, trace.groups), messages.receive.posted if messages else np.zeros(0)]
-    left = [group.times(slice(-1, None))[1] for group in trace.groups]
-    begin = max(start, earliest(trace.begin, *entered))
-    stop = min(end, latest(trace.end, *left, messages.receive.end if messages else np.zeros(0)))
+    first, last = trace.span()
+    begin, stop = max(start, earliest(first)), min(end, latest(last))
     if not any(((own >= start) & (own < until)).any() for own in entered):
         return 0.0
     return float(np.clip((until - begin) / max(stop - begin, 1e-300), 0.0, 1.0))
@@ -187,11 +186,11 @@ def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
     inside = np.ones(len(messages), bool)
     for side in (messages.send, messages.receive):
         inside &= _posted_in(side, begin, end)
-    send, receive = (_some(side, inside) for side in (messages.send, messages.receive))
+    send, receive = (side.part(inside) for side in (messages.send, messages.receive))
     probes = messages.probes
     if probes is not None:
         own = _posted_in(probes.side, begin, end)
-        some = Probes(_some(probes.side, own), probes.message[own])
+        some = Probes(probes.side.part(own), probes.message[own])
         probes = kept(some, np.flatnonzero(inside), len(messages))
     return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive,
                    probes=probes)  # fmt: skip
@@ -199,7 +198,3 @@ def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
 
 def _posted_in(side: Side, begin: Floats, end: float) -> NDArray[np.bool_]:
     return ~(side.posted < begin[side.rank]) & (side.posted < end)
-
-
-def _some(side: Side, which: NDArray[np.bool_]) -> Side:
-    return Side(**{name: column[which] for name, column in vars(side).items()})

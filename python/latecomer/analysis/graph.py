@@ -73,10 +73,14 @@ class Graph:
         return less
 
     def nearer(self, part: float) -> Floats:
-        """The same if all ranks came nearer to the mean of a step, by that part."""
+        """If all ranks came nearer to the mean of a step, by that part.
+
+        The parts by which each computation of a step and rank is shorter; below 0: longer.
+        """
         some = self.computed[:, self.present]
         less = np.zeros_like(self.computed)
-        less[:, self.present] = part * (some - some.mean(axis=1, keepdims=True))
+        beyond = part * (some - some.mean(axis=1, keepdims=True))
+        less[:, self.present] = np.divide(beyond, some, out=np.zeros_like(some), where=some > 0)
         return less
 
     def replay(
@@ -84,6 +88,7 @@ class Graph:
         less: Floats | None = None,
         moving: float = 1.0,
         *,
+        parts: bool = False,
         stretches: Sequence[tuple[int, int]] = (),
         anew: Sequence[NDArray[np.int64]] = (),
         exits: Callable[[int, list[float]], Sequence[float]] | None = None,
@@ -92,12 +97,14 @@ class Graph:
 
         Each call ends when what it waits for has come, and takes `moving` times as long from then
         on as it did; those of `anew`, numbers of calls by member, end by `exits`. `less`: by how
-        much shorter ranks compute. Returns for each stretch when ranks had left their last calls
-        before it, and in it, in the mean and as measured; by how much earlier each rank leaves
-        (ranks,); waiting and moving. All in seconds, summed over ranks and calls.
+        much shorter ranks compute, from without() or, if these are `parts`, from nearer().
+        Returns for each stretch when ranks had left their last calls before it, and in it, in the
+        mean and as measured; by how much earlier each rank leaves (ranks,); waiting and moving. All
+        in seconds, summed over ranks and calls.
         """
         found = self.job.replay(
             less=(np.zeros_like(self.beyond) if less is None else less).reshape(-1),
+            parts=parts,
             moving=moving,
             first=np.cumsum([0, *map(len, anew)]) if anew else np.zeros(0, np.int64),
             calls=np.concatenate([np.zeros(0, np.int64), *anew]),

@@ -100,8 +100,9 @@ class Lateness:
     @property
     def run_seconds(self) -> float:
         """From the first rank's begin to the last rank's end."""
-        first = earliest(self.trace.begin, np.array([each.first for each in self.groups]))
-        last = latest(self.trace.end, np.array([each.last for each in self.groups]))
+        begin, end = self.trace.span()
+        first = earliest(begin, np.array([each.first for each in self.groups]))
+        last = latest(end, np.array([each.last for each in self.groups]))
         return max(last - first, 0.0)
 
     @cached_property
@@ -178,20 +179,8 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
 
 
 def _run_times(trace: Trace) -> Floats:
-    """From each rank's begin, or first arrival, to its end, or last exit."""
-    first, last = np.full(trace.ranks, np.inf), np.full(trace.ranks, -np.inf)
-    for group in trace.groups:
-        if len(group):
-            arrival, leave = group.times([0, -1])  # calls are sorted
-            np.minimum.at(first, group.members, _filled(arrival, np.inf).min(0))
-            np.maximum.at(last, group.members, _filled(leave, -np.inf).max(0))
-    first, last = np.fmin(trace.begin, first), np.fmax(trace.end, last)
-    run = last - first
-    return np.where(np.isfinite(run) & (run > 0), run, 0.0)
-
-
-def _filled(values: Floats, instead: float) -> Floats:
-    return np.where(np.isfinite(values), values, instead)
+    first, last = trace.span()
+    return np.clip(np.where(np.isfinite(first) & np.isfinite(last), last - first, 0.0), 0.0, None)
 
 
 def _correlation(moments: Floats) -> Floats:
@@ -247,7 +236,7 @@ class _Group:
         arrival, leave = self.group.times(stretch)
         bins = slice(*np.searchsorted(self.bounds[:-1], (stretch.start, stretch.stop)))
         firsts = arrival[self.bounds[:-1][bins] - stretch.start]
-        self.time[bins] = _filled(firsts, np.inf).min(axis=1)
+        self.time[bins] = np.where(np.isfinite(firsts), firsts, np.inf).min(axis=1)
         self.entered = min(self.entered, earliest(arrival))
         self.left = max(self.left, latest(leave))
         whole = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import UNKNOWN, Group, Messages, Others, Probes, Side, Trace
+from ..trace.messages import kept
+from ..trace.model import UNKNOWN, Group, Messages, Others, Probes, Trace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,18 +23,19 @@ _STRETCHES = 16  # ... in so many stretches
 def represented(trace: Trace) -> tuple[Trace, float]:
     """The trace, or one of its stretches; and how many times as long the run of the whole is.
 
-    Evenly spaced stretches of the largest group's calls tell when each rank is in a stretch; of
-    everything else that counts which lies in there on all its ranks.
+    Evenly spaced stretches of the largest group's calls tell when each rank is in a stretch; where
+    that has too few that are known on all its ranks, equal times do. Of everything else that counts
+    which lies in there on all its ranks.
     """
     groups = [group for group in trace.groups if group.size > 1]
     events = sum(len(group) * group.size for group in [*groups, *trace.overlapping])
     events += 2 * len(trace.messages) if trace.messages else 0
     main = max(groups, key=lambda group: len(group) * group.size, default=None)
-    if events <= MOST or main is None:
+    if events <= MOST:
         return trace, 1.0
-    bounds = _bounds(trace, main, SOME / events)
-    if not bounds:
-        return trace, 1.0
+    bounds = _bounds(trace, main, SOME / events) if main is not None else []
+    if len(bounds) < _STRETCHES // 2:
+        bounds = _equal_times(trace, SOME / events)
     shifts, now = [], None
     for begin, end in bounds:
         shifts.append(0.0 if now is None else float(begin.mean()) - now)
@@ -56,6 +58,8 @@ def represented(trace: Trace) -> tuple[Trace, float]:
 def _bounds(trace: Trace, main: Group, share: float) -> list[tuple[Floats, Floats]]:
     """When each rank leaves the calls before a stretch, and the last one in it."""
     length = max(2, int(len(main) * share / _STRETCHES))
+    if len(main) < _STRETCHES * (length + 1):
+        return []
     firsts = np.linspace(0, len(main) - 1 - length, _STRETCHES).astype(np.int64)
     rows = np.stack([firsts, firsts + length], axis=1).reshape(-1)
     _, leave = main.times(rows)
@@ -69,6 +73,14 @@ def _bounds(trace: Trace, main: Group, share: float) -> list[tuple[Floats, Float
         found.append((of_ranks[0], of_ranks[1]))
         before = end.max()
     return found
+
+
+def _equal_times(trace: Trace, share: float) -> list[tuple[Floats, Floats]]:
+    begin, end = trace.span()
+    first, last = float(begin.min()), float(end.max())
+    length = share * (last - first) / _STRETCHES
+    return [(np.full(trace.ranks, start), np.full(trace.ranks, start + length))
+            for start in np.linspace(first, last - length, _STRETCHES).tolist()]  # fmt: skip
 
 
 def _group(group: Group, bounds: list[tuple[Floats, Floats]], shifts: list[float]) -> Group:
@@ -118,15 +130,13 @@ def _messages(
     parts = [_stretch_of(side.rank, side.posted, side.end, bounds) for side in sides]
     own = np.flatnonzero((parts[0] == parts[1]) & (parts[0] >= 0))
     by = np.array(shifts)[parts[0][own]]
-    send, receive = (_side(side, own, by) for side in sides)
+    send, receive = (side.part(own, by) for side in sides)
     probes = messages.probes
     if probes is not None:
-        place = np.full(len(messages) + 1, UNKNOWN)  # the last one is for those of no message
-        place[own] = np.arange(len(own))
         part = _stretch_of(probes.side.rank, probes.side.posted, probes.side.end, bounds)
         some = np.flatnonzero(part >= 0)
-        side = _side(probes.side, some, np.array(shifts)[part[some]])
-        probes = Probes(side, place[probes.message[some]])
+        side = probes.side.part(some, np.array(shifts)[part[some]])
+        probes = kept(Probes(side, probes.message[some]), own, len(messages))
     return replace(messages, send=send, receive=receive, bytes=messages.bytes[own], probes=probes)
 
 
@@ -146,8 +156,3 @@ def _stretch_of(
     for at, (first, last) in enumerate(bounds):
         found[(begin >= first[rank]) & (end <= last[rank])] = at
     return found
-
-
-def _side(side: Side, own: NDArray[np.int64], by: Floats) -> Side:
-    times = {name: getattr(side, name)[own] - by for name in ("posted", "begin", "end", "idle")}
-    return Side(rank=side.rank[own], site=side.site[own], **times)

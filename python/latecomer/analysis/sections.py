@@ -209,12 +209,14 @@ def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> dict[str, Any]:
 def how(answers: WhatIf) -> str:
     """How it was found out, and how right it is."""
     error = abs(answers.simulator_error)
+    part = f" {percent(answers.sample)} of the run stand for all of it." if answers.sample < 1 \
+        else ""  # fmt: skip
     costs = "were named" if answers.known else "were fitted to the trace: calibrate for better ones"
     return (
         "The run was gone through again, with the computation between the calls as it was "
         "measured; collectives that change are simulated. The costs of the network "
         f"{costs}. The algorithms of the trace, simulated, come within {percent(error)} of the "
-        f"measured run. {answers.efficiency.said()}."
+        f"measured run.{part} {answers.efficiency.said()}."
     )
 
 

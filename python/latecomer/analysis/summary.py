@@ -89,7 +89,8 @@ def _site(found: Lateness, site: Site) -> dict[str, Any]:
 def _what_if(answers: WhatIf) -> dict[str, Any]:
     return {
         "measured_s": answers.measured,
-        "simulated_s": answers.repeated.seconds,
+        "simulated_s": answers.repeated.seconds if answers.repeated else None,
+        "sample": answers.sample,
         "trusted": answers.trusted,
         "network": answers.network,
         "calls": answers.calls,

@@ -7,10 +7,9 @@ another: by what they take after the last arrival.
 
 from __future__ import annotations
 
-import os
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
 _FEWEST = 24  # calls that a replay needs
-_MOST_THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -96,12 +94,13 @@ class Efficiency:
         return f"Parallel efficiency {percent(self.parallel)}: {told}"
 
 
-def efficiency(graph: Graph, run: float) -> Efficiency:
-    """That of a run of so many seconds."""
-    computed = graph.times * graph.computed.sum(axis=0)[graph.present]
-    busiest, ideal = float(computed.max()), run - graph.saved(None, 0.0)
-    ideal = max(ideal, busiest)
-    mean = float(computed.mean())
+def efficiency(graph: Graph) -> Efficiency:
+    """That of the run until its last call: behind it nobody knows who computes, and who waits."""
+    computed = graph.computed.sum(axis=0)[graph.present]
+    first = np.fmin(graph.trace.begin, graph.events.begin.min(initial=np.inf)).min()
+    run = max(float(graph.last.max() - first), 1e-300)
+    busiest, mean = float(computed.max(initial=0.0)), float(computed.sum()) / max(len(computed), 1)
+    ideal = max(run - graph.saved(None, 0.0) / graph.times, busiest, 1e-300)
     return Efficiency(mean / run, mean / busiest if busiest else 1.0, busiest / ideal, ideal / run)
 
 
@@ -110,19 +109,21 @@ class WhatIf:
     """All answers about a trace."""
 
     measured: float  # seconds: the run
-    repeated: Replayed  # the same algorithms simulated: how right the simulator is
+    # The same algorithms simulated: how right the simulator is. None: it took too long.
+    repeated: Replayed | None
     answers: list[Answer]
     network: str  # costs before fitting, and their source
     known: bool  # these are the costs of the traced run
     factors: dict[CallClass, float]  # by which these were multiplied
     calls: int  # of the trace that are known on all their ranks
     efficiency: Efficiency
+    sample: float  # the part of the run that stands for the whole
     handled: bool = False  # latecomer carried out some of them
 
     @property
     def simulator_error(self) -> float:
-        """The repeated run's time, as a part of the measured, minus 1."""
-        return self.repeated.seconds / self.measured - 1
+        """The repeated run's time, as a part of the measured, minus 1; infinite: not known."""
+        return self.repeated.seconds / self.measured - 1 if self.repeated else np.inf
 
     @property
     def trusted(self) -> bool:
@@ -143,11 +144,9 @@ def what_if(
     native: str = "openmpi-4.1",
     seconds: float = 3.0,
     only: tuple[str, ...] | None = None,
-    chiefly: bool = False,
     report: Callable[[str], None] = lambda _: None,
 ) -> WhatIf:
-    """Answer the usual questions, or `chiefly` those that every run is asked, or only those about
-    the algorithms in `only`.
+    """Answer the usual questions, the chief ones first, or only those about algorithms in `only`.
 
     `graph` is that of the trace; None: it is made. `late` are ranks that are asked about.
     `network` holds costs. If they are `known` to be those of the traced run, only the model of the
@@ -158,12 +157,15 @@ def what_if(
     collectives = Collectives(graph or graph_of(trace))
     simulator = Simulator(collectives, network, known, assumed, native)
     replay = Replay(simulator, run_seconds)
-    asked = list(_scenarios(simulator, only, late, chiefly=chiefly))
-    share = seconds / (len(asked) + 2)
+    asked = [Scenario(AS_IT_WAS), *_scenarios(simulator, only, late)]
+    until, share = time.monotonic() + seconds, seconds / (len(asked) + 1)
     report("network")
     simulator.fit(share)
-    own, *answers = _answered(replay, [Scenario(AS_IT_WAS), *asked], share, report)
-    repeated = own.replayed or Replayed(run_seconds, 0.0, 0, 0.0, 0.0, {})
+    answers = []
+    for scenario in asked:
+        report(scenario.name)
+        answers.append(replay.answer(scenario, share, until))
+    repeated = answers.pop(0).replayed
     return WhatIf(
         run_seconds,
         repeated,
@@ -172,29 +174,17 @@ def what_if(
         known,
         simulator.factors,
         len(collectives),
-        efficiency(collectives.graph, run_seconds),
+        efficiency(collectives.graph),
+        1 / collectives.graph.times,
         simulator.handled,
     )
 
 
-def _answered(
-    replay: Replay, asked: Sequence[Scenario], seconds: float, report: Callable[[str], None]
-) -> list[Answer]:
-    """All answers, in their order; several threads run while the core simulates."""
-    found = []
-    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as pool:
-        begun = [pool.submit(replay.answer, scenario, seconds) for scenario in asked]
-        try:
-            for scenario, answer in zip(asked, begun, strict=True):
-                report(scenario.name)
-                found.append(answer.result())
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-    return found
-
-
 def distrust(answers: WhatIf) -> str:
     """Why nothing is told."""
+    if answers.repeated is None:
+        return "Not told what would save time: there was none to simulate the run as it was; set " \
+            "--budget to more."  # fmt: skip
     costs = "" if answers.known else "; costs of the network that calibrate measured may help"
     return (
         f"Not told what would save time: the same algorithms simulated take "
@@ -230,26 +220,23 @@ def chief(answers: WhatIf) -> list[Answer]:
 
 
 def _scenarios(
-    simulator: Simulator, only: tuple[str, ...] | None, late: Sequence[int], *, chiefly: bool
+    simulator: Simulator, only: tuple[str, ...] | None, late: Sequence[int]
 ) -> Iterator[Scenario]:
+    """The chief ones first: there may be no time for all."""
     if only is not None:
-        for name in only:
-            yield Scenario(name, name)
+        yield from (Scenario(name, name) for name in only)
         return
-    if simulator.simulated:
-        yield Scenario("the MPI library's own algorithms", NATIVE)
-        yield Scenario("latecomer, automatic choice", AUTO)
-        if not chiefly:
-            yield from (Scenario(name, name) for name in simulator.suitable())
     if late:
         name = f"{ranks_said(late)} no slower than the median rank"
         yield Scenario(name, ranks=tuple(late))
     yield Scenario("perfect balance", lateness=0.0)
-    if not chiefly:
-        yield Scenario("half the lateness", lateness=0.5)
     yield Scenario("a network twice as fast", speed=2.0)
-    if simulator.simulated and not chiefly:
+    if simulator.simulated:
+        yield Scenario("the MPI library's own algorithms", NATIVE)
+        yield Scenario("latecomer, automatic choice", AUTO)
+        yield from (Scenario(name, name) for name in simulator.suitable())
         yield Scenario("automatic choice, and a network twice as fast", AUTO, speed=2.0)
+    yield Scenario("half the lateness", lateness=0.5)
 
 
 class Replay:
@@ -260,18 +247,18 @@ class Replay:
         self.collectives = simulator.collectives
         self.graph = self.collectives.graph
 
-    def answer(self, scenario: Scenario, seconds: float) -> Answer:
-        """With about so much effort."""
+    def answer(self, scenario: Scenario, seconds: float, until: float = np.inf) -> Answer:
+        """With about so much effort, if it is not later than `until`, of time.monotonic()."""
         changed = scenario.lateness != 1 or scenario.speed != 1 or bool(scenario.ranks)
         whole = len(self.collectives)
         try:
             each = self.simulator.cost(scenario.algorithm, changed=changed)
             calls = int(seconds / each)
-            if calls < _FEWEST and whole > calls:
-                if each * _FEWEST > 4 * seconds:
-                    more = each * _FEWEST * 10
-                    return Answer(scenario, None, f"needs more time: --budget {more:.0f}")
-                calls = _FEWEST
+            few = calls < min(_FEWEST, whole)
+            if time.monotonic() > until or (few and each * _FEWEST > 4 * seconds):
+                more = max(each * _FEWEST, seconds) * 10
+                return Answer(scenario, None, f"needs more time: --budget {more:.0f}")
+            calls = max(calls, _FEWEST)
             return Answer(scenario, self.run(scenario, calls, changed=changed))
         except (ValueError, RuntimeError) as error:
             return Answer(scenario, None, str(error))
@@ -308,8 +295,9 @@ class Replay:
             return left.tolist()
 
         found = self.graph.replay(
-            self._less(scenario), 1 / scenario.speed, stretches=places, anew=anew, exits=exits
-        )
+            self._less(scenario), 1 / scenario.speed, parts=not scenario.ranks, stretches=places,
+            anew=anew, exits=exits,
+        )  # fmt: skip
         return self._told(found, sum(end - begin for begin, end in stretches), after)
 
     def _less(self, scenario: Scenario) -> Floats | None:
@@ -323,12 +311,15 @@ class Replay:
             return [(0, self.graph.length)]
         found, before = [], 0
         for first, last in stretches:
-            events = np.concatenate([self.collectives.members(each) for each in range(first, last)])
-            left_at = self.graph.left_at[events]
-            begin = max(before, int(left_at.min()))
-            before = max(begin, int(left_at.max()) + 1)
+            # Behind its first call, so that the computation before the second one is in it.
+            begin = max(before, self._ended(first) if first else 0)
+            before = max(begin, *(self._ended(each) for each in range(first, last)))
             found.append((begin, before))
         return found
+
+    def _ended(self, event: int) -> int:
+        """The place in the order behind a collective."""
+        return int(self.graph.left_at[self.collectives.members(event)].max()) + 1
 
     def _told(
         self,

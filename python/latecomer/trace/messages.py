@@ -52,14 +52,12 @@ def matched(
     unmatched = len(left) + len(right) - 2 * len(at_send)
     sure = sends.certain[at_send] & receives.certain[at_receive]
     wrong = sure & (sends.bytes[at_send] != receives.bytes[at_receive])
-    wrong |= sure & _early(
-        _taken(sends.side, at_send), _taken(receives.side, at_receive), clock_error
-    )
+    wrong |= sure & _early(sends.side.part(at_send), receives.side.part(at_receive), clock_error)
     sure &= ~_of_same_key(sends.keys[at_send], wrong)
     at_send, at_receive = at_send[sure], at_receive[sure]
     return Messages(
-        send=_taken(sends.side, at_send),
-        receive=_taken(receives.side, at_receive),
+        send=sends.side.part(at_send),
+        receive=receives.side.part(at_receive),
         bytes=receives.bytes[at_receive],
         unmatched=unmatched,
         lost=lost,
@@ -80,7 +78,7 @@ def _with_alone(
     for side, places in (sent, received):
         alone = np.ones(len(side.rank), bool)
         alone[places] = False
-        sides.append(_taken(side, np.flatnonzero(alone)))
+        sides.append(side.part(np.flatnonzero(alone)))
         messages.append(np.full(int(alone.sum()), UNKNOWN, np.int64))
     return Probes(joined(sides), np.concatenate(messages))
 
@@ -139,10 +137,6 @@ def _joined(left: Whole, right: Whole) -> tuple[Whole, Whole]:
     there = place[which[: len(left)]]
     at = np.flatnonzero(there >= 0)
     return at, there[at]
-
-
-def _taken(side: Side, places: Whole) -> Side:
-    return Side(**{name: column[places] for name, column in vars(side).items()})
 
 
 def joined(sides: Sequence[Side]) -> Side:

@@ -214,6 +214,12 @@ class Side:
         if self.idle is None:
             object.__setattr__(self, "idle", self.begin)
 
+    def part(self, which: NDArray[Any], shift: NDArray[np.float64] | float = 0.0) -> Side:
+        """These, so many seconds earlier."""
+        times = {name: getattr(self, name)[which] - shift
+                 for name in ("posted", "begin", "end", "idle")}  # fmt: skip
+        return Side(rank=self.rank[which], site=self.site[which], **times)
+
 
 @dataclass(frozen=True)
 class Probes:
@@ -288,6 +294,30 @@ class Trace:
     def ranks(self) -> int:
         """The number of ranks."""
         return len(self.hosts)
+
+    def span(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """When each rank began, or entered its first call; and ended, or left its last one.
+
+        Of shape (ranks,), in seconds; infinite and -infinite: nothing is known of the rank.
+        """
+        first, last = np.full(self.ranks, np.inf), np.full(self.ranks, -np.inf)
+        np.fmin(first, self.begin, out=first)
+        np.fmax(last, self.end, out=last)
+        for group in [*self.groups, *self.overlapping]:
+            if len(group):
+                for arrival, leave in zip(*group.times([0, -1]), strict=True):  # they are sorted
+                    np.fmin.at(first, group.members, arrival)
+                    np.fmax.at(last, group.members, leave)
+        parts = [] if self.others is None else [(self.others.rank, self.others.begin,
+                                                 self.others.end)]  # fmt: skip
+        if self.messages is not None:
+            sides = [self.messages.send, self.messages.receive]
+            sides += [self.messages.probes.side] if self.messages.probes is not None else []
+            parts += [(side.rank, side.posted, side.end) for side in sides]
+        for rank, begin, end in parts:
+            np.fmin.at(first, rank, begin)
+            np.fmax.at(last, rank, end)
+        return first, last
 
     @property
     def calls(self) -> int:

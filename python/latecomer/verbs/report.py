@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from ..trace.about import About
 
 NATIVE = "openmpi-4.1"
-_MANY = 256  # ranks: the calls of more take so long that only the chief questions are asked ...
-_FOR_MANY = 5.0  # ... for so many seconds, if nobody said for how many
+_SHORT, _LONG = 2.5, 5.0  # seconds of simulation for few and for many ranks
 
 Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
 Html = Annotated[
@@ -49,8 +48,8 @@ Native = Annotated[
 Budget = Annotated[
     float | None,
     option("--budget", "S", "Simulate for about so long; longer traces are represented by "
-           "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks; "
-           "above 256 ranks only the chief questions are asked without this option.",
+           "stretches, and where that is too little the chief questions are answered. 0 leaves "
+           "the what-if out. The default is 2.5, and up to 5 for many ranks.",
            min=0, max=LONGEST_S),
 ]  # fmt: skip
 Skip = Annotated[
@@ -228,12 +227,9 @@ def what_if_of(
     seen: Seen, network: str = "", native: str = NATIVE, seconds: float | None = None
 ) -> WhatIf | None:
     """Simulations for about so long; None: of 0 seconds, or without calls."""
-    ranks = seen.found.trace.ranks
-    many = seconds is None and ranks > _MANY
-    budget = seconds if seconds is not None else _FOR_MANY if many else max(2.5, ranks / 16)
-    if not budget or not _has_calls(seen.found):
-        return None
-    return _answers(seen, network, native, budget, chiefly=many)
+    usual = min(max(_SHORT, seen.found.trace.ranks / 16), _LONG)
+    budget = usual if seconds is None else seconds
+    return _answers(seen, network, native, budget) if budget and _has_calls(seen.found) else None
 
 
 def _has_calls(found: Lateness) -> bool:
@@ -288,9 +284,7 @@ def _span(factors: Collection[float]) -> str:
     return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
 
 
-def _answers(
-    seen: Seen, network: str, native: str, seconds: float, *, chiefly: bool
-) -> WhatIf | None:
+def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | None:
     from ..analysis.what_if import what_if
     from ..base.variables import variable
     from ..core import networks
@@ -304,7 +298,7 @@ def _answers(
                 graph=found.origin.graph if found.origin else None,
                 network=named.text, source=named.source,
                 known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
-                native=native, seconds=seconds, chiefly=chiefly,
+                native=native, seconds=seconds,
                 report=lambda name: bar.update(task, description=f"what if: {name}"),
             )  # fmt: skip
         except ValueError as error:
@@ -316,7 +310,7 @@ def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
     from ..analysis.what_if import baseline, chief, distrust, label
     from ..analysis.wording import saved, seconds
 
-    if not answers.trusted:
+    if not answers.trusted or answers.repeated is None:
         return [f"What if: {distrust(answers)}"]
     lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
              f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip
