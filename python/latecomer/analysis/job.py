@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..base.units import size
-from .answer import Facts, unless_unclear
 from .blame import late_ranks, waiters
+from .facts import Facts, unless_unclear
 from .wording import BESIDE, NON_BLOCKING, plain, seconds
 
 _HALF = 0.5  # of the cost: less is no place for it

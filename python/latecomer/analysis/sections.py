@@ -11,8 +11,8 @@ import numpy as np
 from ..base.pages import Cell, Row
 from ..base.units import size
 from . import parts as split_parts
-from .answer import not_looked_at
 from .blame import important, place_name
+from .facts import not_looked_at
 from .lateness import GroupLateness, Lateness
 from .places import Site
 from .what_if import baseline, by_gain, chief, label

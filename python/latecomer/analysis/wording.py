@@ -72,11 +72,23 @@ DEFINITIONS = (
      "to the excess by which the rank that is waited for is behind; what no excess explains is the "
      "order of the work."),
     ("who is late", f"Ranks that cost at least {percent(SHARE)} of all waiting, each {APART:g} "
-     "times as much as any other; else a host whose ranks do so together; else nobody."),
+     "times as much as any other; else a host whose ranks do so together; else nobody. Where "
+     f"messages were traced, ranks that have at least {percent(SHARE)} of all excess, each "
+     f"{APART:g} times as much as any other, and that are charged {percent(SHARE)} of what is "
+     f"charged, and {percent(FLOOR)} of the time of all ranks."),
+    ("parallel efficiency", "Computation, as a part of the time of all ranks until the last call: "
+     "load balance (the mean rank's computation over the busiest one's) times serialisation (the "
+     "busiest one's over the run, if nothing but waiting took time in MPI) times transfer (that "
+     "run over the real one)."),
     ("held up", "Time that the others would not have waited, had the rank arrived with the second "
      "last one: sum over the others that waited for it."),
-    ("correlation", "Whether a rank that is later than it is on average is so again in the next "
-     "call: near 1 it is, near 0 these differences are noise."),
+    ("correlation", "Near 1 a rank that is later than it is on average is so again in the next "
+     "call; near 0 these differences are noise."),
     ("the rule", f"Collectives below {percent(LITTLE)} of the time take little. Otherwise what "
      f"takes {CLEAR:g} times as much as the other dominates; else both matter."),
 )  # fmt: skip
+
+
+def listed(words: list[str]) -> str:
+    """As in "a, b and c"; `words` is not empty."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

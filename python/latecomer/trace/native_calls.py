@@ -38,8 +38,6 @@ class Matching:
         """`clocks`: of each rank, from 0. Times count from `zero`, in nanoseconds."""
         self.files, self.words, self.zero, self.left = files, words, zero, left
         self._clock = list(clocks)
-        self._gaps: dict[int, Floats] = {}  # of each group's times
-        self._completed: dict[int, Floats] = {}  # of each group's times: see _entered()
 
     def group(self, key: tuple[int, int], *, overlapping: bool = False) -> Group | None:
         """The calls of one communicator; None: there are none to tell of.
@@ -71,9 +69,9 @@ class Matching:
         part_of = np.full(len(members), -1, np.int64)
         part_of[[comm.rank for _, comm in parts]] = np.arange(len(parts))
         stored = Stored(calls, own, part_of)
-        self._gaps[id(calls)] = found["gap"][own]
+        stored.gaps = found["gap"][own]
         if overlapping:
-            self._completed[id(calls)] = self._entered(parts, found["sequence"][own], len(members))
+            stored.entered = self._entered(parts, found["sequence"][own], len(members))
         return Group(
             name=name,
             members=members,
@@ -88,7 +86,7 @@ class Matching:
 
     def gaps(self, group: Group) -> Floats:
         """By how many seconds ranks of one clock contradict each other in each call, at most."""
-        return self._gaps[id(_calls(group))]
+        return group.arrival.stored.gaps  # type: ignore[union-attr]
 
     def has_times(self, group: Group) -> bool:
         """Tell if any arrival is known."""
@@ -114,7 +112,7 @@ class Matching:
 
     def completed(self, group: Group, offsets: Sequence[Offset], start: float) -> Group:
         """With the times at which the calls that completed these were entered, where known."""
-        found, between = self._completed[id(_calls(group))]
+        found, between = group.arrival.stored.entered  # type: ignore[union-attr]
         for place, rank in enumerate(group.members):
             found[:, place] = offsets[rank].apply(found[:, place]) - start
         arrival, leave = group.times()

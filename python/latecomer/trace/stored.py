@@ -20,6 +20,10 @@ class Stored:
     def __init__(self, calls: Any, rows: NDArray[np.int64], parts: NDArray[np.int64]) -> None:
         """`calls` of the core; of these `rows`; `parts` of them, by member: -1 has no file."""
         self.calls, self.rows, self.parts = calls, rows, parts
+        # For `Matching`, of each call: by how many seconds ranks of one clock contradict each
+        # other, and when the calls were entered that completed these.
+        self.gaps: Floats | None = None
+        self.entered: tuple[Floats, Floats] | None = None
 
     def of(self, rows: Any) -> Stored:
         """The same of some calls; nothing is read."""
