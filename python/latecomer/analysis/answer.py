@@ -17,7 +17,7 @@ from ..base import called
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
-from .graph import OTHER_CALLS
+from .events import OTHER_CALLS
 from .origin import Origin
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import (

@@ -301,7 +301,7 @@ def _answers(
         try:
             return what_if(
                 found.trace, found.run_seconds, late=seen.facts.late,
-                graph=found.origin.graph if found.origin else None,
+                graph=found.graph,
                 network=named.text, source=named.source,
                 known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
                 native=native, seconds=seconds, chiefly=chiefly,
