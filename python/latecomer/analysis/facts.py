@@ -11,7 +11,7 @@ import numpy as np
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
-from .graph import OTHER_CALLS
+from .events import OTHER_CALLS
 from .origin import Origin
 from .wording import (
     BESIDE,

@@ -19,6 +19,7 @@ import numpy as np
 from ..core.compiled import core
 from ..trace.model import Group, Trace, earliest, latest
 from ..trace.waits import synchronising
+from .graph import Graph, graph_of
 from .origin import Origin
 from .parts import Parts, split
 from .places import Places, Site
@@ -104,6 +105,11 @@ class Lateness:
         first = earliest(begin, np.array([each.first for each in self.groups]))
         last = latest(end, np.array([each.last for each in self.groups]))
         return max(last - first, 0.0)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The graph of the trace, made once."""
+        return self.origin.graph if self.origin else graph_of(self.trace)
 
     @cached_property
     def parts(self) -> list[Parts]:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .graph import Graph, Place, graph_of
+from .events import Place
+from .graph import Graph, graph_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

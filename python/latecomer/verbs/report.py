@@ -295,7 +295,7 @@ def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | 
         try:
             return what_if(
                 found.trace, found.run_seconds, late=seen.facts.late,
-                graph=found.origin.graph if found.origin else None,
+                graph=found.graph,
                 network=named.text, source=named.source,
                 known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
                 native=native, seconds=seconds,
