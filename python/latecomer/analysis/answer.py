@@ -84,43 +84,80 @@ def finding(facts: Facts) -> str:
     return "place" if facts.one_place else "spread"
 
 
+# ---- parts of the sentences
+
+
+def subject(facts: Facts) -> tuple[str, str, str]:
+    """As in "Ranks 1 and 2", "on hosts a and b" and "are late."; the second may be empty."""
+    if facts.unknown:
+        return "Nobody", "", f"is named: {facts.unknown}."
+    if not facts.late:
+        return "Nobody in particular", "", "is late."
+    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts))
+    if facts.host and hosts:
+        return f"The {len(facts.late)} ranks on host {hosts[0]}", "", "are late."
+    on = f"on host{'s' if len(hosts) > 1 else ''} {listed(hosts)}" if hosts else ""
+    return f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}", on, f"{_be(facts)} late."
+
+
+def shares(facts: Facts) -> tuple[str, str]:
+    """Waiting and moving data, as parts of the time of all ranks."""
+    whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
+    return percent(facts.waiting / whole), percent(facts.moving / whole)
+
+
+def cost_share(facts: Facts) -> str:
+    """As in "33 % of all waiting"."""
+    return f"{percent((facts.cost or 0.0) / max(facts.waiting, 1e-300))} of all waiting"
+
+
+def shorter(facts: Facts) -> str:
+    """As in "the run would take 1 s instead of 2 s"; empty: not known."""
+    if facts.saved is None or facts.elapsed <= 0:
+        return ""
+    took = seconds(facts.elapsed - facts.saved)
+    return f"the run would take {took} instead of {seconds(facts.elapsed)}"
+
+
+def place_share(facts: Facts) -> str:
+    """As in "nearly all of its cost"."""
+    share = facts.place_share
+    part = "most" if share is None else "nearly all" if share >= 0.9 else percent(share)
+    whole = "of the waiting"
+    if facts.late:
+        whole = "of their cost" if _many(facts) else "of its cost"
+    return f"{part} {whole}"
+
+
+def remedy(facts: Facts) -> tuple[str, str]:
+    """What to do, and the next command; that may be empty."""
+    do = _do(facts)
+    return f"{do[0].upper()}{do[1:]}", _command(facts)
+
+
 # ---- the sentences
 
 
 def _who(facts: Facts) -> str:
-    if facts.unknown:
-        return f"Nobody is named: {facts.unknown}."
-    if not facts.late:
-        return "Nobody in particular is late."
-    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts))
-    if facts.host and hosts:
-        return f"The {len(facts.late)} ranks on host {hosts[0]} are late."
-    on = f" on host{'s' if len(hosts) > 1 else ''} {listed(hosts)}" if hosts else ""
-    return f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}{on} {_be(facts)} late."
+    return " ".join(part for part in subject(facts) if part)
 
 
 def _cost(facts: Facts) -> str:
     if not facts.known:
         unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
         return f"With so few calls that are known on all ranks nothing can be concluded{unseen}."
-    whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
-    waiting, moving = percent(facts.waiting / whole), percent(facts.moving / whole)
-    shares = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
+    waiting, moving = shares(facts)
+    parts = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
     if facts.unseen:
-        shares += f"; not looked at: {facts.unseen}"
+        parts += f"; not looked at: {facts.unseen}"
     if not facts.late or facts.cost is None:
-        return f"{shares[0].upper()}{shares[1:]}."
-    of = percent(facts.cost / max(facts.waiting, 1e-300))
+        return f"{parts[0].upper()}{parts[1:]}."
     others = facts.ranks - len(facts.late) if facts.others is None else facts.others
     each = f" ({seconds(facts.cost / others)} each)" if others > 1 else ""
     who = "They cost" if _many(facts) else "It costs"
-    saved = ""
-    if facts.saved is not None and facts.elapsed > 0:
-        saved = (
-            f" Without that the run would take {seconds(facts.elapsed - facts.saved)} instead of "
-            f"{seconds(facts.elapsed)}."
-        )
-    return f"{who} the others {seconds(facts.cost)}{each}, {of} of all waiting; {shares}.{saved}"
+    without = f" Without that {shorter(facts)}." if shorter(facts) else ""
+    cost = f"{seconds(facts.cost)}{each}, {cost_share(facts)}"
+    return f"{who} the others {cost}; {parts}.{without}"
 
 
 def _where(facts: Facts) -> str:
@@ -146,17 +183,13 @@ def _place(facts: Facts) -> str:
         last = f"{last}, {after}" if last else f"{who}{after}"
     if not facts.place:
         return f"In no single place; {last}." if last else "In no single place."
-    share = facts.place_share
-    part = "Most" if share is None else "Nearly all" if share >= 0.9 else percent(share)
-    what = "of the waiting"
-    if facts.late:
-        what = "of their cost" if _many(facts) else "of its cost"
-    return f"{part} {what} is in the {facts.place}{', where ' + last if last else ''}."
+    part = place_share(facts)
+    part = f"{part[0].upper()}{part[1:]}"
+    return f"{part} is in the {facts.place}{', where ' + last if last else ''}."
 
 
 def _next(facts: Facts) -> str:
-    do, command = _do(facts), _command(facts)
-    do = f"{do[0].upper()}{do[1:]}"
+    do, command = remedy(facts)
     return f"{do}; then: {command}" if command else f"{do}."
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from .answer import Answer, Facts, finding
+from .answer import (
+    Answer,
+    Facts,
+    cost_share,
+    finding,
+    place_share,
+    remedy,
+    shares,
+    shorter,
+    subject,
+)
 from .lateness import Lateness
-from .wording import percent, seconds
+from .wording import seconds
 
 _BARS = 120  # of the picture
 _LONG = 60  # characters: two lines of a phone
@@ -30,46 +39,35 @@ class First:
 
 def first(facts: Facts, said: Answer) -> First:
     """The answer, shortened: the page has the whole one below."""
-    words, _, command = said.next.partition("; then: ")
-    return First(
-        _who(said.who), _where(facts), _cost(facts, said), words.rstrip(".") + ".", command
-    )
+    do, command = remedy(facts)
+    return First(_who(facts, said), _where(facts), _cost(facts, said), f"{do}.", command)
 
 
-def _who(words: str) -> tuple[str, str]:
+def _who(facts: Facts, said: Answer) -> tuple[str, str]:
     """Where that is long, the hosts in small words."""
-    found = re.fullmatch(r"(Ranks? .*?) (on hosts? .*) ((?:is|are) late\.)", words)
-    if len(words) <= _LONG or not found:
-        return words, ""
-    return f"{found[1]} {found[3]}", found[2]
+    who, on, late = subject(facts)
+    return (f"{who} {late}", on) if on and len(said.who) > _LONG else (said.who, "")
 
 
 def _where(facts: Facts) -> tuple[str, str]:
     if not facts.place:
         return ("Not known" if facts.unknown else "In no single place"), ""
-    share = facts.place_share
-    part = "most" if share is None else "nearly all" if share >= 0.9 else percent(share)
-    whole = "of the waiting"
-    if facts.late:
-        whole = "of their cost" if len(facts.late) > 1 else "of its cost"
-    return f"{facts.place[0].upper()}{facts.place[1:]}", f"{part} {whole}"
+    return f"{facts.place[0].upper()}{facts.place[1:]}", place_share(facts)
 
 
 def _cost(facts: Facts, said: Answer) -> tuple[str, str]:
     if not facts.known:
         return "Not known", said.cost
-    whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
-    waiting, moving = (percent(part / whole) for part in (facts.waiting, facts.moving))
+    waiting, moving = shares(facts)
     if not facts.late or facts.cost is None:
         if finding(facts) == "moving":
             return f"{moving} of the time is moving data", f"{waiting} is waiting for late ranks"
         return f"{waiting} of the time is waiting", f"{moving} is moving data"
-    of = f"{percent(facts.cost / max(facts.waiting, 1e-300))} of all waiting"
+    of = cost_share(facts)
     if finding(facts) == "moving":
         of += f"; more time goes into moving data: {moving}, waiting {waiting}"
-    if facts.saved is not None and facts.elapsed > 0:
-        of += (f"; the run would take {seconds(facts.elapsed - facts.saved)} instead of "
-               f"{seconds(facts.elapsed)} without it")  # fmt: skip
+    if without := shorter(facts):
+        of += f"; {without} without it"
     return f"{seconds(facts.cost)} of waiting", of
 
 
