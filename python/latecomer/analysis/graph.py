@@ -61,6 +61,15 @@ class Graph:
         calls = np.flatnonzero(known == own.size)
         return calls, first[calls]
 
+    def waited(self) -> Floats:
+        """Seconds in each call until that for which it waited; for its own rank none does."""
+        if not len(self.posts.rank):
+            return np.zeros(len(self.events.rank))
+        cause, end = self.events.cause, self.events.end
+        waits = (cause >= 0) & (self.posts.rank[cause] != self.events.rank)
+        until = np.minimum(np.where(waits, self.posts.time[cause], -np.inf), end)
+        return np.clip(until - self.events.begin, 0.0, None)
+
     def without(self, ranks: Sequence[int]) -> Floats:
         """Had these ranks no excess: by how much shorter each rank computes, as `computed`."""
         less = np.zeros_like(self.beyond)

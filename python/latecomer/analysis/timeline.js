@@ -10,7 +10,7 @@ const length = (parts) => seconds(parts * step.unit);
 const middle = (row) => AXIS + (row + 0.5) * ROW;
 
 // What a bar of the step's data holds.
-const barOf = ([row, begin, until, end, cause, what, meeting, place]) => ({ row, begin, until, end, cause, what, meeting, place });
+const barOf = ([row, begin, until, end, cause, what, meeting, place, unknown]) => ({ row, begin, until, end, cause, what, meeting, place, unknown });
 const arrowOf = ([from, to, begin, end, waited, bytes]) => ({ from, to, begin, end, waited, bytes });
 const callOf = (meeting) => meeting < 0 ? -1 : data.calls.findIndex((call) => call.group === step.meetings[meeting].group && call.call === step.meetings[meeting].call);
 
@@ -19,24 +19,30 @@ function holds(each) {
   const own = data.calls[picked.call];
   return each.meetings.some((meeting) => own && meeting.group === own.group && meeting.call === own.call);
 }
-function hatched(ink) {
-  const small = element("canvas", { width: 6, height: 6 }), context = small.getContext("2d");
+function pattern(size, draw) {
+  const small = element("canvas", { width: size, height: size });
+  draw(small.getContext("2d"));
+  return canvas.getContext("2d").createPattern(small, "repeat");
+}
+const dotted = (ink) => pattern(5, (context) => { context.fillStyle = ink; context.fillRect(1, 1, 2, 2); });
+const hatched = (ink) => pattern(6, (context) => {
   context.strokeStyle = ink; context.lineWidth = 1.8;
   context.beginPath();
   for (const shift of [-6, 0, 6]) { context.moveTo(shift - 1, 7); context.lineTo(shift + 7, -1); }
   context.stroke();
-  return canvas.getContext("2d").createPattern(small, "repeat");
-}
+});
 function drawStep() {
   if (picked.call !== null && !holds(step) && data.steps.some(holds)) openStep(data.steps.find(holds));
   const context = sized(canvas, AXIS + step.rows.length * ROW + 4), width = canvas.clientWidth;
   const ink = Object.fromEntries(["ink", "dim", "grid", "paper", "wait", "move", "compute", "late", "pick", "hover"].map((name) => [name, colour(`--${name}`)]));
+  ink.unknown = dotted(ink.ink);
   drawAxis(context, ink);
   context.save();
   context.beginPath(); context.rect(gutter, AXIS, width - gutter, canvas.clientHeight - AXIS); context.clip();
   step.rows.forEach((rank, row) => {
+    const [begin, end] = step.spans[row].map(xAt);
     context.fillStyle = ink.compute;
-    context.fillRect(gutter, AXIS + row * ROW + 3, width - gutter, ROW - 6);
+    context.fillRect(begin, AXIS + row * ROW + 3, end - begin, ROW - 6);
     if (rank === picked.rank) { context.strokeStyle = ink.pick; context.lineWidth = 2; context.strokeRect(gutter + 1, AXIS + row * ROW + 1, width - gutter - 2, ROW - 2); }
   });
   drawExcess(context, ink);
@@ -82,7 +88,8 @@ function drawBar(context, bar, ink) {
   if (end < gutter || begin > canvas.clientWidth) return;
   context.fillStyle = ink.paper; context.fillRect(begin, top + 2, Math.max(end - begin, 1), ROW - 4);
   context.fillStyle = ink.wait; context.fillRect(begin, top + ROW / 2 - 3, until - begin, 6);
-  context.fillStyle = ink.move; context.fillRect(until, top + 3, Math.max(end - until, 1), ROW - 6);
+  context.fillStyle = bar.unknown ? ink.unknown : ink.move; context.fillRect(until, top + 3, Math.max(end - until, 1), ROW - 6);
+  if (bar.unknown) { context.strokeStyle = ink.dim; context.lineWidth = 1; context.strokeRect(begin, top + 3, Math.max(end - begin, 1), ROW - 6); }
   if ((picked.place !== null && bar.place === picked.place) || (picked.call !== null && callOf(bar.meeting) === picked.call)) {
     context.strokeStyle = ink.pick; context.lineWidth = 1.5; context.strokeRect(begin, top + 2, Math.max(end - begin, 2), ROW - 4);
   }
@@ -162,16 +169,16 @@ function say() {
     const who = ["nobody waited for it", `rank ${step.rows[to]} waited for it`, `rank ${step.rows[from]} waited until it was asked for`][waited];
     words = `message of ${count(bytes)} bytes from ${named(step.rows[from])} to ${named(step.rows[to])}: sent at ${length(begin)}, there at ${length(end)}; ${who}`;
   } else if (focus.bar) {
-    const { row, begin, until, end, cause, what, meeting, place } = focus.bar;
+    const { row, begin, until, end, cause, what, meeting, place, unknown } = focus.bar;
     const waits = until > begin ? `waits ${length(until - begin)}${cause >= 0 ? ` for rank ${cause}` : ""}, then ` : "";
     const name = meeting < 0 ? step.words[what] : step.meetings[meeting].what;
-    words = `${named(step.rows[row])}, ${name}${place < 0 ? "" : ` at ${data.places[place]}`}: ${waits}${meeting < 0 ? "is busy with them" : "moves data"} for ${length(end - until)}`;
+    words = `${named(step.rows[row])}, ${name}${place < 0 ? "" : ` at ${data.places[place]}`}: ${waits}${unknown ? "is in MPI" : meeting < 0 ? "is busy with them" : "moves data"} for ${length(end - until)}${unknown ? "; the trace does not tell if it waits there, and for whom" : ""}`;
   } else {
     const { row, time } = focus, bars = step.bars.map(barOf).filter((each) => each.row === row);
     const after = bars.filter((each) => each.end <= time).pop(), before = bars.find((each) => each.begin > time);
-    const begin = after ? after.end : step.view[0], end = before ? before.begin : step.view[1];
+    const [first, last] = step.spans[row], begin = after ? after.end : first, end = before ? before.begin : last;
     const more = step.excess.filter(([of, from, to]) => of === row && from < end && to > begin).reduce((sum, [, from, to]) => sum + to - from, 0);
-    words = `${named(step.rows[row])} computes${after && before ? ` for ${length(end - begin)}` : ""}${more ? `, ${length(more)} of it more than the median rank` : ""}`;
+    words = time < first || time > last ? `${named(step.rows[row])} is not in this step then` : `${named(step.rows[row])} computes for ${length(end - begin)}${more ? `, ${length(more)} of it more than the median rank` : ""}`;
   }
   at("step-status").textContent = words;
 }
