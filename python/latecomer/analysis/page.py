@@ -203,6 +203,7 @@ def _data(found: Lateness, late: Sequence[int], place: _Places) -> dict[str, Any
         ],
         "costliest": cost.index(max(cost)) if cost else 0,  # of these calls
         "steps": steps,
+        "outside": sections.outside(found),
         "places": place.names,
     }
 

@@ -37,14 +37,19 @@ def name_of(group: GroupLateness) -> str:
 # ---- all ranks
 
 
+def outside(found: Lateness) -> str:
+    """What ranks do outside of the calls that were looked at, for people."""
+    return "computing" if found.origin else "outside of collectives"
+
+
 def shares(found: Lateness) -> list[tuple[str, str, float]]:
     """Parts of the time of all ranks: colours, words and parts of 1."""
     rest = max(0.0, 1 - found.waiting_share - found.moving_share)
-    outside = "computing" if found.origin else "outside of collectives"
+    words = outside(found)
     if unseen := not_looked_at(found):
-        outside += f", or in {unseen}"
+        words += f", or in {unseen}"
     parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
-    parts.append(("compute", outside, rest))
+    parts.append(("compute", words, rest))
     return [(name, f"{words}, {percent(share)}", share) for name, words, share in parts]
 
 

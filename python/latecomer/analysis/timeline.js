@@ -178,7 +178,7 @@ function say() {
     const after = bars.filter((each) => each.end <= time).pop(), before = bars.find((each) => each.begin > time);
     const [first, last] = step.spans[row], begin = after ? after.end : first, end = before ? before.begin : last;
     const more = step.excess.filter(([of, from, to]) => of === row && from < end && to > begin).reduce((sum, [, from, to]) => sum + to - from, 0);
-    words = time < first || time > last ? `${named(step.rows[row])} is not in this step then` : `${named(step.rows[row])} computes for ${length(end - begin)}${more ? `, ${length(more)} of it more than the median rank` : ""}`;
+    words = time < first || time > last ? `${named(step.rows[row])} is not in this step then` : `${named(step.rows[row])} is ${data.outside} for ${length(end - begin)}${more ? `, ${length(more)} of it more than the median rank` : ""}`;
   }
   at("step-status").textContent = words;
 }
