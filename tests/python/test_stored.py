@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import trace_format as native
-from latecomer.analysis import sample
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.graph import graph_of
-from latecomer.analysis.origin import origin
 from latecomer.base.errors import UserError
-from latecomer.trace import Words, read
+from latecomer.report.analysis import sample
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.graph import graph_of
+from latecomer.report.analysis.origin import origin
+from latecomer.report.trace import Words, read
 from trace_helpers import Files, arrivals_and_exits, group_of, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))

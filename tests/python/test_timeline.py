@@ -9,15 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis.answer import answer_of, facts, finding
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.origin import origin
-from latecomer.analysis.page import page
-from latecomer.analysis.timeline import windows
-from latecomer.analysis.wording import seconds
-from latecomer.trace import Words
-from latecomer.trace.about import About
-from latecomer.trace.model import OTHER_CALLS, Messages, Side
+from latecomer.report.analysis.answer import answer_of, facts, finding
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.origin import origin
+from latecomer.report.analysis.page import page
+from latecomer.report.analysis.timeline import windows
+from latecomer.report.analysis.wording import seconds
+from latecomer.report.trace import Words
+from latecomer.report.trace.about import About
+from latecomer.report.trace.model import OTHER_CALLS, Messages, Side
 from page_helpers import asked, data_of, dumped, needs_browser
 from test_unseen import HOW, played, ring, wave
 from trace_helpers import group_of, made_up, trace_of
@@ -101,8 +101,8 @@ def sums(trace, steps):
 
 def compare(monkeypatch, trace):
     """All steps together against the origin, whose figures are the core's, of the whole run."""
-    monkeypatch.setattr("latecomer.analysis.timeline._MOST", 10**6)
-    monkeypatch.setattr("latecomer.analysis.timeline._BARS", 10**6)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._MOST", 10**6)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 10**6)
     steps, begun = shown(trace), origin(trace)
     found, graph = sums(trace, steps), begun.graph
     rounding = 1e-12 + sum(3 * len(step["bars"]) * step["unit"] for step in steps)
@@ -256,8 +256,8 @@ def test_collectives_that_other_calls_complete_have_bars():
 
 
 def test_of_a_large_trace_the_sample_is_shown(monkeypatch):
-    monkeypatch.setattr("latecomer.analysis.sample.MOST", 1000)
-    monkeypatch.setattr("latecomer.analysis.sample.SOME", 400)
+    monkeypatch.setattr("latecomer.report.analysis.sample.MOST", 1000)
+    monkeypatch.setattr("latecomer.report.analysis.sample.SOME", 400)
     trace = made_up(calls=2000)
     found = analysed(trace, skip=0)
     steps = windows(found, (1,), lambda _: 0)
@@ -272,9 +272,9 @@ def test_of_a_large_trace_the_sample_is_shown(monkeypatch):
 
 
 def test_what_does_not_fit_is_left_out_and_counted(monkeypatch):
-    monkeypatch.setattr("latecomer.analysis.timeline._ARROWS", 3)
-    monkeypatch.setattr("latecomer.analysis.timeline._BARS", 12)
-    monkeypatch.setattr("latecomer.analysis.timeline._ROWS", 4)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._ARROWS", 3)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 12)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._ROWS", 4)
     trace = job(2, ranks=9)
     for step in shown(trace):
         assert 2 in step["rows"]

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis.answer import facts
-from latecomer.analysis.collectives import Collectives
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.graph import graph_of
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.simulated import AS_IT_WAS, Simulator
-from latecomer.analysis.what_if import Replay, Scenario, distrust, what_if
 from latecomer.core.compiled import core
 from latecomer.core.programs import problem
-from latecomer.trace import Words
+from latecomer.report.analysis.answer import facts
+from latecomer.report.analysis.collectives import Collectives
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.graph import graph_of
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.simulated import AS_IT_WAS, Simulator
+from latecomer.report.analysis.what_if import Replay, Scenario, distrust, what_if
+from latecomer.report.trace import Words
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
