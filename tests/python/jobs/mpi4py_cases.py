@@ -5,6 +5,7 @@ Usage: mpirun -n N python mpi4py_cases.py [CASE...]. Rank 0 prints `CASE: MISTAK
 
 import gc
 import sys
+import time
 import traceback
 import weakref
 
@@ -425,16 +426,15 @@ def observed():
     comm.allreduce(mine, ours)
     with latecomer.observe(comm.comm) as o:
         for _ in range(5):
-            if RANK == 1:
-                MPI.Compute_dims(1, 1)
-                wait(0.05)
+            come_late(1)
             comm.allreduce(mine, ours)
         refused(RuntimeError, "must have ended", o.summary)
     found = o.summary()
     assert found.calls == 5, found
     assert found.late.rank == 1, found
-    assert found.late.last == 5, found
-    assert 0.5 < found.waiting * SIZE / (SIZE - 1) < 1, found
+    assert found.late.last >= 3, found  # the system may hold up others
+    assert all(rank.waiting > 0.5 for rank in found.ranks if rank.rank != 1), found
+    assert 0 < found.waiting < 1, found
     assert "Rank 1" in str(found)
     with latecomer.observe(comm.comm) as o:
         pass
@@ -442,10 +442,15 @@ def observed():
     comm.comm.Free()
 
 
-def wait(seconds):
-    import time
-
-    time.sleep(seconds)
+def come_late(rank):
+    """This rank goes on 0.2 s after all others said that they do."""
+    if rank == RANK:
+        for other in range(SIZE):
+            if other != rank:
+                COMM.recv(source=other, tag=9)
+        time.sleep(0.2)
+    else:
+        COMM.send(None, rank, tag=9)
 
 
 def unchanged_program():
@@ -454,7 +459,7 @@ def unchanged_program():
     mine, ours = np.ones(200000), np.zeros(200000)
     with latecomer.observe(comm) as o:
         for _ in range(4):
-            wait(0.05 * (RANK == 0))
+            come_late(0)
             comm.Allreduce(mine, ours)
     found = o.summary()
     assert found.calls == 4, found

@@ -283,7 +283,7 @@ def watched():
     def prepare(network, bucket_mb):
         model = DistributedDataParallel(network, bucket_cap_mb=bucket_mb, process_group=GLOO)
         model.register_comm_hook(GLOO, hook)
-        model.register_forward_hook(lambda *_: time.sleep(0.05 * (RANK == 1)))
+        model.register_forward_hook(lambda *_: time.sleep(0.2 * (RANK == 1)))
         return model
 
     trained(prepare, bucket_mb=0.005, steps=4)
