@@ -190,6 +190,16 @@ def test_a_faster_network_halves_what_is_moved():
     assert found["perfect balance"].seconds == pytest.approx(run, rel=0.02)
 
 
+@pytest.mark.parametrize("off", [0.6, 1.0, 1.6])
+def test_wrong_costs_of_the_network_are_no_gain_of_ranks(off):
+    trace, run = simulated(60, one_late, served=0, name="ring")
+    wrong = f"alpha={50 * off}us,beta={8 * off}ns,gamma={0.1 * off}ns"
+    found = what_if(trace, run, network=wrong, known=True, late=(1,), seconds=2)
+    assert (abs(found.simulator_error) > 0.02) == (off != 1)
+    asked = answers_of(found)["rank 1 no slower than the median rank"]
+    assert asked.seconds == pytest.approx(run - 60 * 0.02, rel=0.01)
+
+
 def test_the_library_as_it_was_stays_as_it_was():
     trace = made_up(calls=200)
     run = analyse(trace).run_seconds

@@ -2,7 +2,8 @@
 
 The graph of the job is gone through again: computation stays, and each call ends when what it waits
 for has come and as much later as it did. Collectives are simulated where something about them is
-another: by what they take after the last arrival.
+another: by what they take after the last arrival. What is told is the difference to the same calls
+simulated as they were, so that what the simulator does not know of them is no gain and no loss.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+# Of Graph.replay(): begin, until, ahead (ranks,), waiting, moving; and where stretches are.
+Stretch = tuple[float, float, "Floats", float, float]
+Places = tuple[tuple[int, int], ...]
 
 TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
 _FEWEST = 24  # calls that a replay needs
@@ -246,6 +251,7 @@ class Replay:
         self.simulator, self.run_seconds = simulator, run_seconds
         self.collectives = simulator.collectives
         self.graph = self.collectives.graph
+        self._known: dict[tuple[Places, tuple[int, ...]], list[Stretch]] = {}
 
     def answer(self, scenario: Scenario, seconds: float, until: float = np.inf) -> Answer:
         """With about so much effort, if it is not later than `until`, of time.monotonic()."""
@@ -258,34 +264,59 @@ class Replay:
             if time.monotonic() > until or (few and each * _FEWEST > 4 * seconds):
                 more = max(each * _FEWEST, seconds) * 10
                 return Answer(scenario, None, f"needs more time: --budget {more:.0f}")
-            calls = max(calls, _FEWEST)
+            if calls < whole:  # as many for several questions: what is replayed is replayed once
+                calls = max(_FEWEST, 1 << calls.bit_length() - 1)
             return Answer(scenario, self.run(scenario, calls, changed=changed))
         except (ValueError, RuntimeError) as error:
             return Answer(scenario, None, str(error))
 
     def run(self, scenario: Scenario, calls: int, *, changed: bool) -> Replayed:
         """Replay about so many calls."""
-        anew: list[NDArray[np.int64]] = []
-        how: list[tuple[CallClass, Executes]] = []
-        made: dict[tuple[CallClass, str], Executes] = {}
-        after: dict[CallClass, list[float]] = defaultdict(list)
         stretches = self.collectives.stretches(calls)
-        places = self._places(stretches)
+        places = tuple(self._places(stretches))
+        events: list[int] = []  # that are simulated
+        measured: dict[CallClass, list[float]] = defaultdict(list)
         for (first, last), (begin, end) in zip(stretches, places, strict=True):
             for event in range(first, last):
-                algorithm = self.simulator.algorithm(scenario.algorithm, event, changed=changed)
-                members = self.collectives.members(event)
-                left_at = self.graph.left_at[members]
-                call_class = self.collectives.classes[event]
-                if algorithm is None:
+                if self.simulator.algorithm(scenario.algorithm, event, changed=changed) is None:
                     _, arrival, leave = self.collectives.measured(event)
-                    after[call_class].append(float(leave.mean() - arrival.max()))
-                elif left_at.min() >= begin and left_at.max() < end:
-                    key = call_class, algorithm
-                    if key not in made:
-                        made[key] = self.simulator.executor(*key, scenario.speed)
-                    anew.append(members)
-                    how.append((call_class, made[key]))
+                    late = float(leave.mean() - arrival.max())
+                    measured[self.collectives.classes[event]].append(late)
+                    continue
+                left_at = self.graph.left_at[self.collectives.members(event)]
+                if left_at.min() >= begin and left_at.max() < end:
+                    events.append(event)
+        found, after = self._gone_through(scenario, places, events, changed=changed)
+        if events and changed | (scenario.algorithm != AS_IT_WAS):
+            was = self._as_it_was(places, tuple(events))
+            found = [(begin, until, ahead - ahead_too, *sums)
+                     for (begin, until, ahead, *sums), (_, _, ahead_too, *_)
+                     in zip(found, was, strict=True)]  # fmt: skip
+        replayed = sum(end - begin for begin, end in stretches)
+        means = {each: float(np.mean(times)) for each, times in (measured | after).items()}
+        return self._told(found, replayed, means)
+
+    def _as_it_was(self, places: Places, events: tuple[int, ...]) -> list[Stretch]:
+        """With these calls simulated, and nothing else."""
+        if (places, events) not in self._known:
+            plain, _ = self._gone_through(Scenario(AS_IT_WAS), places, events, changed=False)
+            self._known[places, events] = plain
+        return self._known[places, events]
+
+    def _gone_through(
+        self, scenario: Scenario, places: Places, events: Sequence[int], *, changed: bool
+    ) -> tuple[list[Stretch], dict[CallClass, list[float]]]:
+        """The stretches with these calls simulated, and what these took after the last arrival."""
+        after: dict[CallClass, list[float]] = defaultdict(list)
+        made: dict[tuple[CallClass, str], Executes] = {}
+        how: list[tuple[CallClass, Executes]] = []
+        for event in events:
+            call_class = self.collectives.classes[event]
+            algorithm = self.simulator.algorithm(scenario.algorithm, event, changed=changed)
+            key = call_class, algorithm or NATIVE
+            if key not in made:
+                made[key] = self.simulator.executor(*key, scenario.speed)
+            how.append((call_class, made[key]))
 
         def exits(number: int, arrivals: Sequence[float]) -> list[float]:
             call_class, execute = how[number]
@@ -296,9 +327,9 @@ class Replay:
 
         found = self.graph.replay(
             self._less(scenario), 1 / scenario.speed, parts=not scenario.ranks, stretches=places,
-            anew=anew, exits=exits,
+            anew=[self.collectives.members(event) for event in events], exits=exits,
         )  # fmt: skip
-        return self._told(found, sum(end - begin for begin, end in stretches), after)
+        return found, after
 
     def _less(self, scenario: Scenario) -> Floats | None:
         if scenario.ranks:
@@ -323,12 +354,11 @@ class Replay:
 
     def _told(
         self,
-        found: Sequence[tuple[float, float, Floats, float, float]],
+        found: Sequence[Stretch],
         calls: int,
-        after: dict[CallClass, list[float]],
+        means: dict[CallClass, float],
     ) -> Replayed:
         """The whole run by its stretches. Each stands for the time until the next one begins."""
-        means = {each: float(np.mean(times)) for each, times in after.items()}
         ranks = self.collectives.trace.ranks
         if len(found) == 1:
             _, _, ahead, waiting, moving = found[0]
