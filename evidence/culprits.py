@@ -1,7 +1,8 @@
 """The culprit benchmark: does the report name who is the origin of lateness?
 
 Jobs with known causes are played in virtual time (evidence/played.py) and analysed as traces are.
-Prints, for each kind of cause and each method: named right, "nobody" where somebody was, and wrong.
+Prints, for each kind of cause and each method: named right, "nobody" where somebody was, and wrong;
+then how far the report's run time without the culprits is from that of the same job without them.
 Run from the root of the repository:
 
     .venv/bin/python evidence/culprits.py [--seeds 0-4]
@@ -19,13 +20,14 @@ import numpy as np
 from latecomer.report.analysis.answer import Facts, facts
 from latecomer.report.analysis.blame import late_ranks
 from latecomer.report.analysis.cut import analysed
-from latecomer.report.analysis.lateness import Lateness
+from latecomer.report.analysis.lateness import Lateness, analyse
 from latecomer.report.trace import Trace
 from played import Op, Played
 
 STEPS = 24
 USUAL = 10e-3  # seconds of computation in a step
 NOISE = 0.03  # of a computation
+FAR = 0.05  # of the run: so wrong a run time is shown
 
 Compute = Callable[[int, int], float]  # of a rank and a step, in seconds
 Pattern = Callable[[int, int, Compute], Iterator[Op]]  # of a rank among so many
@@ -114,6 +116,7 @@ class Cause:
     culprits: frozenset[int]  # ranks; empty: nobody is to be named
     hosts: tuple[str, ...]
     fair: frozenset[int] = frozenset()  # ranks of which some may be named instead of nobody
+    without: Compute | None = None  # if the culprits were not slow
 
 
 def _noisy(seed: str, factor: Callable[[int, int], float]) -> Compute:
@@ -141,8 +144,11 @@ def causes(seed: str, ranks: int) -> Iterator[Cause]:
         hosts: tuple[str, ...] = alone,
         fair: Sequence[int] = (),
     ) -> Cause:
-        compute = _noisy(f"{seed} {kind}", factor)
-        return Cause(kind, compute, frozenset(culprits), hosts, frozenset(fair))
+        def usual(rank: int, step: int) -> float:
+            return 1 if rank in culprits else factor(rank, step)
+
+        compute, without = (_noisy(f"{seed} {kind}", each) for each in (factor, usual))
+        return Cause(kind, compute, frozenset(culprits), hosts, frozenset(fair), without)
 
     def at_random(rank: int, step: int) -> float:
         return 1 + random.Random(f"{seed} random {rank} {step}").random()
@@ -159,6 +165,7 @@ def causes(seed: str, ranks: int) -> Iterator[Cause]:
                 [slow])  # fmt: skip
     yield cause("another rank in each step",
                 lambda rank, step: times if rank == turn[step % ranks] else 1)  # fmt: skip
+    yield cause("one rank with less work", lambda rank, _: 1 / times if rank == slow else 1)
     yield cause("random work", at_random)
     # Those that compute longer than the mean may be named.
     yield cause("work that grows with the rank", lambda rank, _: 1 + rank / ranks,
@@ -219,6 +226,7 @@ class Job:
     trace: Trace
     culprits: Named
     fair: Named
+    without: float  # seconds: the run, if the culprits were not slow
 
 
 def jobs(seeds: Sequence[int]) -> Iterator[Job]:
@@ -228,10 +236,14 @@ def jobs(seeds: Sequence[int]) -> Iterator[Job]:
             own = random.Random(f"{seed} {pattern.__name__}")
             ranks = own.choice((4, 6, 8, 12))
             for cause in causes(f"{seed} {pattern.__name__}", ranks):
-                programs = [pattern(rank, ranks, cause.compute) for rank in range(ranks)]
-                played = Played(programs, rendezvous=own.random() < 0.5)
-                yield Job(cause.kind, pattern.__name__, ranks, played.trace(cause.hosts),
-                          cause.culprits, cause.fair)  # fmt: skip
+                waits = own.random() < 0.5
+                trace, without = (
+                    Played([pattern(rank, ranks, compute) for rank in range(ranks)],
+                           rendezvous=waits).trace(cause.hosts)
+                    for compute in (cause.compute, cause.without)
+                )  # fmt: skip
+                yield Job(cause.kind, pattern.__name__, ranks, trace, cause.culprits, cause.fair,
+                          analyse(without).run_seconds)  # fmt: skip
 
 
 def outcome(named: Named, job: Job) -> str:
@@ -241,12 +253,22 @@ def outcome(named: Named, job: Job) -> str:
     return "nobody" if not named else "wrong"
 
 
-def judge(seeds: Sequence[int], *, show: bool = False) -> dict[str, dict[str, Counter[str]]]:
-    """How often each method was right, by kind of cause."""
+def judge(
+    seeds: Sequence[int], *, show: bool = False
+) -> tuple[dict[str, dict[str, Counter[str]]], list[float]]:
+    """How often each method was right, by kind of cause; and by how much the run without those who
+    were named rightly was told too long, as parts of the run."""
     found: dict[str, dict[str, Counter[str]]] = {}
+    errors = []
     for job in jobs(seeds):
         lateness = analysed(job.trace)
         told = facts(lateness)
+        if told.saved is not None and frozenset(told.late) == job.culprits:
+            run = lateness.run_seconds
+            errors.append((run - told.saved - job.without) / run)
+            if show and abs(errors[-1]) > FAR:
+                print(f"{job.kind}, {job.pattern}, {job.ranks} ranks: {run - told.saved:.3g} s "
+                      f"instead of {run:.3g} s told, {job.without:.3g} s right")  # fmt: skip
         for method in METHODS:
             named = method(lateness, told)
             result = outcome(named, job)
@@ -257,7 +279,7 @@ def judge(seeds: Sequence[int], *, show: bool = False) -> dict[str, dict[str, Co
                 print(f"{job.kind}, {job.pattern}, {job.ranks} ranks: named {sorted(named)}, right "
                       f"would be {sorted(job.culprits)}; costs in ms {np.round(1e3 * cost, 1)}, "
                       f"order {1e3 * lateness.origin.order:.1f}")  # fmt: skip
-    return found
+    return found, errors
 
 
 def main() -> None:
@@ -267,7 +289,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print each job that ours misses")
     asked = parser.parse_args()
     first, _, last = asked.seeds.partition("-")
-    found = judge(range(int(first), int(last or first) + 1), show=asked.show)
+    found, errors = judge(range(int(first), int(last or first) + 1), show=asked.show)
     print("| cause | jobs | " + " | ".join(m.__name__.replace("_", " ") for m in METHODS) + " |")
     print("| --- " * (len(METHODS) + 2) + "|")
     total: dict[str, Counter[str]] = {}
@@ -276,6 +298,11 @@ def main() -> None:
         for name, counts in by_method.items():
             total.setdefault(name, Counter()).update(counts)
     print(_row("all", total))
+    off = np.abs(errors)
+    print(
+        f"\nThe run without the culprits, in {len(off)} jobs: off by {off.mean():.1%} of it in "
+        f"the mean, {np.quantile(off, 0.95):.1%} at the 95th percentile, {off.max():.1%} at most"
+    )
 
 
 def _row(kind: str, by_method: dict[str, Counter[str]]) -> str:

@@ -28,11 +28,11 @@ using Replay = std::tuple<double, double, std::vector<double>, double, double>;
 class PyTracedJob {
  public:
   PyTracedJob(Numbers rank, Times begin, Times end, Numbers place, Numbers cause, Numbers meets,
-              Numbers step, Numbers post_rank, Times post_time, Numbers post_step, Numbers order,
-              Times beyond, Times start)
-      : numbers_{std::move(rank), std::move(place),     std::move(cause),     std::move(meets),
-                 std::move(step), std::move(post_rank), std::move(post_step), std::move(order)},
-        times_{std::move(begin), std::move(end), std::move(post_time), std::move(beyond),
+              Times beyond, Numbers post_rank, Times post_time, Numbers post_next, Numbers order,
+              Times start)
+      : numbers_{std::move(rank),      std::move(place),     std::move(cause), std::move(meets),
+                 std::move(post_rank), std::move(post_next), std::move(order)},
+        times_{std::move(begin), std::move(end), std::move(beyond), std::move(post_time),
                std::move(start)} {}
 
   [[nodiscard]] nb::dict origins() const {
@@ -51,9 +51,8 @@ class PyTracedJob {
     return all;
   }
   /// `exits(number, arrivals)`, both as in CarriedOut. `stretches`: of pairs, flat.
-  [[nodiscard]] std::vector<Replay> replay(const Times& less, bool parts, double moving,
-                                           const Numbers& first, const Numbers& calls,
-                                           const nb::object& exits,
+  [[nodiscard]] std::vector<Replay> replay(const Times& less, double moving, const Numbers& first,
+                                           const Numbers& calls, const nb::object& exits,
                                            const Numbers& stretches) const {
     std::vector<Stretch> some;
     for (std::size_t at = 0; at + 1 < stretches.size(); at += 2) {
@@ -65,12 +64,8 @@ class PyTracedJob {
       return nb::cast<std::vector<Seconds>>(exits(number, came));
     };
     std::vector<Replay> found;
-    for (Replayed& each : latecomer::replay(job(),
-                                            {view(less),
-                                             parts ? Marking::parts : Marking::first,
-                                             moving,
-                                             {view(first), view(calls), carry_out}},
-                                            some)) {
+    for (Replayed& each : latecomer::replay(
+             job(), {view(less), moving, {view(first), view(calls), carry_out}}, some)) {
       found.emplace_back(each.from, each.until, std::move(each.ahead), each.waiting, each.moving);
     }
     return found;
@@ -78,16 +73,16 @@ class PyTracedJob {
 
  private:
   [[nodiscard]] TracedJob job() const {
-    const auto& [rank, place, cause, meets, step, post_rank, post_step, order] = numbers_;
-    const auto& [begin, end, post_time, beyond, start] = times_;
-    return {{view(rank), view(begin), view(end), view(place), view(cause), view(meets), view(step)},
-            {view(post_rank), view(post_time), view(post_step)},
-            view(order),
-            view(beyond),
-            view(start)};
+    const auto& [rank, place, cause, meets, post_rank, post_next, order] = numbers_;
+    const auto& [begin, end, beyond, post_time, start] = times_;
+    return {
+        {view(rank), view(begin), view(end), view(place), view(cause), view(meets), view(beyond)},
+        {view(post_rank), view(post_time), view(post_next)},
+        view(order),
+        view(start)};
   }
 
-  std::array<Numbers, 8> numbers_;
+  std::array<Numbers, 7> numbers_;
   std::array<Times, 5> times_;
 };
 
@@ -95,13 +90,13 @@ class PyTracedJob {
 
 void bind_origin(nb::module_& module) {
   nb::class_<PyTracedJob>(module, "TracedJob")
-      .def(nb::init<Numbers, Times, Times, Numbers, Numbers, Numbers, Numbers, Numbers, Times,
-                    Numbers, Numbers, Times, Times>(),
-           nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "meets"_a, "step"_a,
-           "post_rank"_a, "post_time"_a, "post_step"_a, "order"_a, "beyond"_a, "start"_a)
+      .def(nb::init<Numbers, Times, Times, Numbers, Numbers, Numbers, Times, Numbers, Times,
+                    Numbers, Numbers, Times>(),
+           nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "meets"_a, "beyond"_a,
+           "post_rank"_a, "post_time"_a, "post_next"_a, "order"_a, "start"_a)
       .def("origins", &PyTracedJob::origins)
-      .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "parts"_a, "moving"_a,
-           "first"_a, "calls"_a, "exits"_a.none(), "stretches"_a);
+      .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "moving"_a, "first"_a,
+           "calls"_a, "exits"_a.none(), "stretches"_a);
 }
 
 }  // namespace latecomer

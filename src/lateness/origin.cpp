@@ -40,7 +40,7 @@ class Charging {
   }
 
   Origins run() {
-    TracedPass pass(job_, job_.beyond);
+    TracedPass pass(job_, job_.calls.beyond);
     pass.run(
         0, job_.order.size(),
         [this](std::size_t rank, Seconds beyond) {

@@ -18,7 +18,7 @@ Seconds mean(std::span<const Seconds> times) {
 
 void check(const TracedJob& job, const Change& change, std::span<const Stretch> stretches) {
   check(job);
-  check_length(change.less.size(), job.beyond.size(), "seconds less");
+  check_length(change.less.size(), job.calls.rank.size(), "parts less");
   std::size_t end = 0;
   for (const Stretch& each : stretches) {
     if (each.begin < end || each.end < each.begin || each.end > job.order.size()) {
@@ -112,7 +112,7 @@ class Replaying {
   Replaying(const TracedJob& job, const Change& change)
       : job_(job),
         change_(change),
-        pass_(job, change.less, change.marking),
+        pass_(job, change.less),
         anew_(change.anew, job.calls.rank.size()),
         ahead_(job.start.size(), 0),
         of_post_(job.posts.rank.size(), kNotPosted) {}

@@ -22,9 +22,8 @@ struct CarriedOut {
 };
 
 struct Change {
-  /// By how much each rank computes for a shorter time in each step, as TracedJob::beyond.
+  /// The part of the computation before each call that is left out; less than 0: as much is added.
   std::span<const double> less;
-  Marking marking = Marking::first;  // how `less` is meant
   /// What calls take beyond waiting, as a multiple of what they took; those that are carried out
   /// anew take what that says.
   double moving = 1;

@@ -27,19 +27,16 @@ void check(const TracedJob& job) {
   const WaitingCalls& calls = job.calls;
   const std::size_t count = calls.rank.size();
   const std::size_t ranks = job.start.size();
-  const std::size_t steps = ranks == 0 ? 0 : job.beyond.size() / ranks;
-  check_length(job.beyond.size(), steps * ranks, "seconds beyond");
   for (const std::size_t length : {calls.begin.size(), calls.end.size(), calls.place.size(),
-                                   calls.cause.size(), calls.meets.size(), calls.step.size()}) {
+                                   calls.cause.size(), calls.meets.size(), calls.beyond.size()}) {
     check_length(length, count, "calls");
   }
   check_length(job.posts.time.size(), job.posts.rank.size(), "posts");
-  check_length(job.posts.step.size(), job.posts.rank.size(), "posts");
+  check_length(job.posts.next.size(), job.posts.rank.size(), "posts");
   check(calls.rank, 0, ranks, "rank of a call");
-  check(calls.step, 0, steps, "step of a call");
   check(calls.cause, -1, job.posts.rank.size(), "cause of a call");
   check(job.posts.rank, 0, ranks, "rank of a post");
-  check(job.posts.step, 0, steps, "step of a post");
+  check(job.posts.next, -1, count, "next call of a post");
   for (const Number each : job.order) {
     const std::size_t below = (each & 1) != 0 ? count : job.posts.rank.size();
     if (each >= 0 && static_cast<std::size_t>(each >> 1) < below) continue;

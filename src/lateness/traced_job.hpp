@@ -19,14 +19,14 @@ struct WaitingCalls {
   std::span<const std::int64_t> place;  // in the program
   std::span<const std::int64_t> cause;  // the post that it waited for last; -1: none
   std::span<const std::int64_t> meets;  // 1: all ranks of the job wait for each other in it
-  std::span<const std::int64_t> step;   // of the computation before it
+  std::span<const double> beyond;       // the part of the computation before it that is excess
 };
 
 /// Moments at which a rank did what others may wait for: it sent, or it came to a collective.
 struct Posts {
   std::span<const std::int64_t> rank;
   std::span<const Seconds> time;
-  std::span<const std::int64_t> step;
+  std::span<const std::int64_t> next;  // the next call of its rank; -1: none
 };
 
 /// A traced job.
@@ -35,8 +35,6 @@ struct TracedJob {
   Posts posts;
   /// Ends of calls and posts by their time: twice the number, and 1 more for an end.
   std::span<const std::int64_t> order;
-  /// Each rank's computation beyond the median rank's: seconds of step 0 by rank, then of step 1.
-  std::span<const Seconds> beyond;
   std::span<const Seconds> start;  // when each rank began
 };
 
@@ -45,21 +43,12 @@ void check(const TracedJob& job);
 /// Throws Error if this many entries are not the right number.
 void check_length(std::size_t length, std::size_t right, const char* what);
 
-/// Of the computation in each step some is marked.
-enum class Marking : std::uint8_t {
-  first,  // so many seconds: a rank's first computation in the step counts first
-  parts,  // this part of each computation; less than 0: as much would be added
-};
-
 /// Goes through ends and posts in the order of time.
 class TracedPass {
  public:
-  /// `marked`: of each step and rank, as TracedJob::beyond.
-  TracedPass(const TracedJob& job, std::span<const double> marked, Marking marking = Marking::first)
-      : job_(job),
-        marking_(marking),
-        since_(job.start.begin(), job.start.end()),
-        left_(marked.begin(), marked.end()) {}
+  /// `marked`: a part of the computation before each call; less than 0: as much would be added.
+  TracedPass(const TracedJob& job, std::span<const double> marked)
+      : job_(job), marked_(marked), since_(job.start.begin(), job.start.end()) {}
 
   /// `computed(rank, marked seconds)`, `posted(post)` and `ended(call)` in turn, for these places
   /// in the order.
@@ -72,7 +61,7 @@ class TracedPass {
       const std::int64_t each = job_.order[at];
       const auto which = static_cast<std::size_t>(each >> 1);
       if ((each & 1) == 0) {
-        compute(posts.rank[which], posts.time[which], posts.step[which], computed);
+        compute(posts.rank[which], posts.time[which], posts.next[which], computed);
         posted(which);
         continue;
       }
@@ -86,28 +75,24 @@ class TracedPass {
   template <class Computed>
   void enter(std::size_t call, Computed&& computed) {
     const WaitingCalls& calls = job_.calls;
-    compute(calls.rank[call], calls.begin[call], calls.step[call], computed);
+    compute(calls.rank[call], calls.begin[call], static_cast<std::int64_t>(call), computed);
   }
   /// When each rank last left a call, or posted.
   [[nodiscard]] std::span<const Seconds> since() const { return since_; }
 
  private:
   template <class Computed>
-  void compute(std::int64_t rank, Seconds until, std::int64_t step, Computed&& computed) {
+  void compute(std::int64_t rank, Seconds until, std::int64_t next, Computed&& computed) {
     const auto at = static_cast<std::size_t>(rank);
     if (!(until > since_[at])) return;
-    double& left = left_[static_cast<std::size_t>(step) * since_.size() + at];
-    const Seconds time = until - since_[at];
-    const Seconds marked = marking_ == Marking::parts ? left * time : std::min(left, time);
-    if (marking_ == Marking::first) left -= marked;
-    if (marked != 0) computed(at, marked);
+    const double part = next < 0 ? 0 : marked_[static_cast<std::size_t>(next)];
+    if (part != 0) computed(at, part * (until - since_[at]));
     since_[at] = until;
   }
 
   const TracedJob& job_;
-  Marking marking_;
+  std::span<const double> marked_;
   std::vector<Seconds> since_;
-  std::vector<double> left_;  // marked, and not come yet; or the parts
 };
 
 }  // namespace latecomer

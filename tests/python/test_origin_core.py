@@ -10,7 +10,7 @@ from latecomer.core.compiled import core
 
 def random_job(own):
     """Columns of a job that no program made: any causes, any order of time."""
-    ranks, steps, places = own.randint(1, 5), own.randint(1, 4), 3
+    ranks, places = own.randint(1, 5), 3
     posts, calls = own.randint(0, 20), own.randint(0, 30)
     begin = np.array([own.uniform(0, 10) for _ in range(calls)])
     end = begin + [own.choice((0.0, own.uniform(0, 3))) for _ in range(calls)]
@@ -24,11 +24,11 @@ def random_job(own):
     return {
         "rank": numbers(calls, 0, ranks), "begin": begin, "end": np.array(end, float),
         "place": numbers(calls, 0, places), "cause": numbers(calls, -1, max(posts, 0)),
-        "meets": numbers(calls, 0, 2), "step": numbers(calls, 0, steps),
+        "meets": numbers(calls, 0, 2),
+        "beyond": np.array([own.choice((0.0, own.random(), 1.0)) for _ in range(calls)]),
         "post_rank": numbers(posts, 0, ranks), "post_time": post_time,
-        "post_step": numbers(posts, 0, steps),
+        "post_next": numbers(posts, -1, max(calls, 0)),
         "order": order[np.argsort(times, kind="stable")].astype(np.int64),
-        "beyond": np.array([own.choice((0.0, own.uniform(0, 2))) for _ in range(steps * ranks)]),
         "start": np.array([own.uniform(0, 1) for _ in range(ranks)]),
     }  # fmt: skip
 
@@ -40,7 +40,6 @@ class Slow:
         self.job = job
         ranks = len(job["start"])
         self.since = job["start"].tolist()
-        self.left = job["beyond"].reshape(-1, ranks).copy() if ranks else None
         self.accounts = [{} for _ in range(ranks)]
         self.after, self.snapshots = [0] * ranks, {}
         self.charges = defaultdict(float)
@@ -49,10 +48,9 @@ class Slow:
         for each in job["order"].tolist():
             (self.end if each % 2 else self.post)(each // 2)
 
-    def compute(self, rank, until, step):
+    def compute(self, rank, until, call):
         if until > self.since[rank]:
-            beyond = min(self.left[step, rank], until - self.since[rank])
-            self.left[step, rank] -= beyond
+            beyond = self.job["beyond"][call] * (until - self.since[rank]) if call >= 0 else 0.0
             self.since[rank] = until
             if beyond > 0:
                 account, key = self.accounts[rank], (rank, self.after[rank])
@@ -61,14 +59,14 @@ class Slow:
     def post(self, post):
         job = self.job
         rank = job["post_rank"][post]
-        self.compute(rank, job["post_time"][post], job["post_step"][post])
+        self.compute(rank, job["post_time"][post], job["post_next"][post])
         self.snapshots[post] = self.accounts[rank]
 
     def end(self, call):
         job = self.job
         rank, cause = job["rank"][call], job["cause"][call]
         begin, end = job["begin"][call], job["end"][call]
-        self.compute(rank, begin, job["step"][call])
+        self.compute(rank, begin, call)
         waited = 0.0
         if cause >= 0:
             posted, other = min(job["post_time"][cause], end), job["post_rank"][cause]
@@ -115,10 +113,9 @@ def test_the_pass_is_that_of_the_slow_one():
 
 WRONG = {
     "rank": (9, "rank of a call: '9' is not usable"),
-    "step": (9, "step of a call"),
     "cause": (99, "cause of a call"),
     "post_rank": (-1, "rank of a post"),
-    "post_step": (9, "step of a post"),
+    "post_next": (99, "next call of a post"),
     "order": (999, "place in the order"),
 }
 
@@ -139,9 +136,6 @@ def test_numbers_of_nothing_are_refused(name):
 def test_columns_of_other_lengths_are_refused():
     own = random.Random(2)
     job = random_job(own)
-    for name, words in (("begin", "calls"), ("post_time", "posts"), ("beyond", "seconds beyond")):
-        longer = job | {name: np.append(job[name], 1.0)}
-        if name == "beyond" and len(job["start"]) == 1:
-            continue
+    for name, words in (("begin", "calls"), ("beyond", "calls"), ("post_time", "posts")):
         with pytest.raises(ValueError, match=words):
-            core.TracedJob(**longer).origins()
+            core.TracedJob(**job | {name: np.append(job[name], 1.0)}).origins()

@@ -11,11 +11,10 @@ from test_origin_core import random_job
 class Slow:
     """Each rank's clock as it was, and as it would be."""
 
-    def __init__(self, job, less, parts, moving, collectives, exits):
-        self.job, self.parts, self.moving, self.exits_of = job, parts, moving, exits
+    def __init__(self, job, less, moving, collectives, exits):
+        self.job, self.less, self.moving, self.exits_of = job, less, moving, exits
         self.ranks = len(job["start"])
         self.since = job["start"].tolist()
-        self.left = less.reshape(-1, self.ranks).copy()
         self.ahead, self.posts = [0.0] * self.ranks, {}
         self.members = {call: (number, place) for number, calls in enumerate(collectives)
                         for place, call in enumerate(calls)}  # fmt: skip
@@ -31,24 +30,22 @@ class Slow:
             (self.end if each % 2 else self.post)(each // 2, inside)
         return start, np.mean(self.since), list(self.ahead), self.waited, self.moved
 
-    def compute(self, rank, until, step, inside):
+    def compute(self, rank, until, call, inside):
         if until > self.since[rank]:
-            time = until - self.since[rank]
-            less = self.left[step, rank] * time if self.parts else min(self.left[step, rank], time)
-            self.left[step, rank] -= 0.0 if self.parts else less
+            less = self.less[call] * (until - self.since[rank]) if call >= 0 else 0.0
             self.since[rank] = until
             self.ahead[rank] += less if inside else 0.0
 
     def post(self, post, inside):
         job = self.job
         rank = job["post_rank"][post]
-        self.compute(rank, job["post_time"][post], job["post_step"][post], inside)
+        self.compute(rank, job["post_time"][post], job["post_next"][post], inside)
         self.posts[post] = self.ahead[rank] if inside else 0.0
 
     def end(self, call, inside):
         job = self.job
         rank, begin, end = job["rank"][call], job["begin"][call], job["end"][call]
-        self.compute(rank, begin, job["step"][call], inside)
+        self.compute(rank, begin, call, inside)
         if inside:
             came = begin - self.ahead[rank]
             ready, left = (self.anew if call in self.members else self.as_it_was)(call, came)
@@ -72,7 +69,7 @@ class Slow:
         if number not in self.carried_out:
             arrivals = []
             for each in self.collectives[number]:
-                self.compute(job["rank"][each], job["begin"][each], job["step"][each], True)
+                self.compute(job["rank"][each], job["begin"][each], each, True)
                 arrivals.append(job["begin"][each] - self.ahead[job["rank"][each]])
             self.carried_out[number] = arrivals, self.exits_of(number, arrivals)
         arrivals, exits = self.carried_out[number]
@@ -119,13 +116,13 @@ def test_the_replay_is_that_of_the_slow_one():
         own = random.Random(seed)
         job = random_job(own)
         less = np.array([own.choice((0.0, own.uniform(-1, 2))) for _ in job["beyond"]])
-        moving, parts = own.choice((0.0, 0.5, 1.0, 3.0)), own.random() < 0.5
+        moving = own.choice((0.0, 0.5, 1.0, 3.0))
         stretches = some_stretches(own, len(job["order"]))
         collectives = some_collectives(own, job, stretches)
         found = core.TracedJob(**job).replay(
-            less=less, parts=parts, moving=moving, exits=exits_of, **columns(collectives, stretches)
+            less=less, moving=moving, exits=exits_of, **columns(collectives, stretches)
         )
-        slow, at = Slow(job, less, parts, moving, collectives, exits_of), 0
+        slow, at = Slow(job, less, moving, collectives, exits_of), 0
         assert len(found) == len(stretches)
         for (begin, end), told in zip(stretches, found, strict=True):
             slow.run(at, begin, inside=False)
@@ -142,13 +139,13 @@ def test_without_a_change_nothing_is_earlier():
         job = random_job(random.Random(seed))
         less, whole = np.zeros_like(job["beyond"]), [(0, len(job["order"]))]
         ((*_, ahead, _, _),) = core.TracedJob(**job).replay(
-            less=less, parts=False, moving=1.0, exits=None, **columns([], whole)
+            less=less, moving=1.0, exits=None, **columns([], whole)
         )
         np.testing.assert_allclose(ahead, 0, atol=1e-12)
 
 
 WRONG = [
-    ({"less": np.zeros(99)}, "seconds less"),
+    ({"less": np.zeros(99)}, "parts less"),
     ({"stretches": np.array([3, 1])}, "stretch"),
     ({"stretches": np.array([0, 1, 0, 1])}, "stretch"),
     ({"stretches": np.array([-1, 1])}, "stretch"),
@@ -168,7 +165,7 @@ def test_what_is_wrong_is_refused(wrong, words):
     job = random_job(own)
     while not len(job["rank"]):
         job = random_job(own)
-    right = {"less": np.zeros_like(job["beyond"]), "parts": False, "moving": 1.0, "exits": exits_of,
+    right = {"less": np.zeros_like(job["beyond"]), "moving": 1.0, "exits": exits_of,
              **columns([[0]], [(0, len(job["order"]))])}  # fmt: skip
     core.TracedJob(**job).replay(**right)
     with pytest.raises(ValueError, match=words):

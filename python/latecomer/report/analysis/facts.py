@@ -136,12 +136,15 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     hosts = found.trace.hosts
     waiting = float(begun.waiting.sum())
     late, host = _late(begun, hosts, common.run)
+    saved = begun.graph.saved(begun.graph.without(late)) if late else 0.0
+    if saved < FLOOR * found.run_seconds:
+        late, host = [], False
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
                     remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
-        named = replace(named, saved=begun.graph.saved(begun.graph.without(late)),
-                        elapsed=found.run_seconds, cost=float(begun.cost[late].sum()),
+        named = replace(named, saved=saved, elapsed=found.run_seconds,
+                        cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
                         place=_computation(found, place.call, place.site))  # fmt: skip
     elif not late and (where := begun.place(range(common.ranks))):

@@ -2,7 +2,8 @@
 
 A step is the time between two collectives in which all ranks wait for each other; where there are
 none, an equal share of each rank's calls. A rank's *excess* is its computation in a step beyond
-that of the lower median rank.
+that of the lower median rank. It lies where the rank computes longer than the lower median rank
+after the same call, in a loop in the same turn; the rest in its first computation.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ class Graph:
     events: Events
     posts: Posts
     step: NDArray[np.int64]  # of the computation before each event
-    post_step: NDArray[np.int64]  # the same of each post
+    part: Floats  # of that computation, which is excess
     start: Floats  # (ranks,) when each rank began, in seconds
     last: Floats  # (ranks,) when each rank last left a call, in seconds
     computed: Floats  # (steps, ranks), in seconds
-    beyond: Floats  # the part of it that is excess
+    beyond: Floats  # how much of it is excess
     present: NDArray[np.int64]  # the ranks that are in any call
     places: Sequence[Place]
     number: NDArray[np.int64]  # of each call in the job, in the order in which they were gathered
@@ -71,28 +72,22 @@ class Graph:
         return np.clip(until - self.events.begin, 0.0, None)
 
     def without(self, ranks: Sequence[int]) -> Floats:
-        """Had these ranks no excess: by how much shorter each rank computes, as `computed`."""
-        less = np.zeros_like(self.beyond)
-        less[:, list(ranks)] = self.beyond[:, list(ranks)]
-        return less
+        """Had these ranks no excess: of the computation before each event the part that goes."""
+        return np.where(np.isin(self.events.rank, ranks), self.part, 0.0)
 
     def nearer(self, part: float) -> Floats:
-        """If all ranks came nearer to the mean of a step, by that part.
-
-        The parts by which each computation of a step and rank is shorter; below 0: longer.
-        """
+        """The same if all ranks came nearer to the mean of a step; below 0: they compute longer."""
         some = self.computed[:, self.present]
         less = np.zeros_like(self.computed)
         beyond = part * (some - some.mean(axis=1, keepdims=True))
         less[:, self.present] = np.divide(beyond, some, out=np.zeros_like(some), where=some > 0)
-        return less
+        return less[self.step, self.events.rank]
 
     def replay(
         self,
         less: Floats | None = None,
         moving: float = 1.0,
         *,
-        parts: bool = False,
         stretches: Sequence[tuple[int, int]] = (),
         anew: Sequence[NDArray[np.int64]] = (),
         exits: Callable[[int, list[float]], Sequence[float]] | None = None,
@@ -100,15 +95,14 @@ class Graph:
         """What stretches of the order take; all of it, if there are none.
 
         Each call ends when what it waits for has come, and takes `moving` times as long from then
-        on as it did; those of `anew`, numbers of calls by member, end by `exits`. `less`: by how
-        much shorter ranks compute, from without() or, if these are `parts`, from nearer().
+        on as it did; those of `anew`, numbers of calls by member, end by `exits`. `less`: how much
+        shorter ranks compute, from without() or nearer().
         Returns for each stretch when ranks had left their last calls before it, and in it, in the
         mean and as measured; by how much earlier each rank leaves (ranks,); waiting and moving. All
         in seconds, summed over ranks and calls.
         """
         found = self.job.replay(
-            less=(np.zeros_like(self.beyond) if less is None else less).reshape(-1),
-            parts=parts,
+            less=np.zeros_like(self.part) if less is None else less,
             moving=moving,
             first=np.cumsum([0, *map(len, anew)]) if anew else np.zeros(0, np.int64),
             calls=np.concatenate([np.zeros(0, np.int64), *anew]),
@@ -134,13 +128,11 @@ def graph_of(trace: Trace) -> Graph:
     earliest = float(events.begin.min(initial=np.inf))
     begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
     steps = _Steps(begin, events)
-    post_step = _steps_of(events, posts, steps)
     order = _order(events, posts)
     job = core.TracedJob(
         rank=events.rank, begin=events.begin, end=events.end, place=events.place,
-        cause=events.cause, meets=events.meets, step=steps.step, post_rank=posts.rank,
-        post_time=posts.time, post_step=post_step, order=order,
-        beyond=steps.beyond.reshape(-1), start=begin,
+        cause=events.cause, meets=events.meets, beyond=steps.part, post_rank=posts.rank,
+        post_time=posts.time, post_next=_next(events, posts), order=order, start=begin,
     )  # fmt: skip
     left_at = np.empty(len(events.rank), np.int64)
     ends = np.flatnonzero(order & 1)
@@ -154,7 +146,7 @@ def graph_of(trace: Trace) -> Graph:
         events=events,
         posts=posts,
         step=steps.step,
-        post_step=post_step,
+        part=steps.part,
         start=begin,
         last=last,
         computed=steps.time,
@@ -197,8 +189,52 @@ class _Steps:
             half = (len(present) - 1) // 2
             typical = np.partition(some, half, axis=1)[:, half : half + 1]
             self.beyond[:, present] = np.clip(some - typical, 0.0, None)
-        self.step = np.empty(len(own), np.int64)  # of the computation before each event
-        self.step[order] = own
+        after = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
+        part = self._parts(computed, rank, own, after)
+        self.step, self.part = np.empty(len(own), np.int64), np.empty(len(own))
+        self.step[order], self.part[order] = own, part  # of the computation before each event
+
+    def _parts(
+        self,
+        computed: Floats,
+        rank: NDArray[np.int64],
+        step: NDArray[np.int64],
+        after: NDArray[np.int64],
+    ) -> Floats:
+        """Of each computation the part that is excess; `after`: the place of the call before it."""
+        turn = _turns(rank, step, after)
+        alike = (step * (after.max(initial=0) + 1) + after) * (turn.max(initial=0) + 1) + turn
+        order = np.lexsort((computed, alike))
+        begins = np.flatnonzero(np.diff(alike[order], prepend=-1))
+        size = np.diff(begins, append=len(order))
+        typical = np.empty(len(order))
+        typical[order] = np.repeat(computed[order[begins + (size - 1) // 2]], size)
+        longer = np.clip(computed - typical, 0.0, None)
+        of_step = np.zeros_like(self.beyond)
+        np.add.at(of_step, (step, rank), longer)
+        whole, beyond = of_step[step, rank], self.beyond[step, rank]
+        scale = np.divide(np.minimum(beyond, whole), whole, out=np.zeros_like(whole),
+                          where=whole > 0)  # fmt: skip
+        # What is left of the excess lies in what is left of the computation, the first one first.
+        left = computed - longer
+        before = np.cumsum(left) - left
+        first = (np.diff(rank, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0)
+        before -= np.maximum.accumulate(np.where(first, before, 0.0))
+        excess = longer * scale + np.clip(beyond - whole - before, 0.0, left)
+        return np.divide(excess, computed, out=np.zeros_like(excess), where=computed > 0)
+
+
+def _turns(
+    rank: NDArray[np.int64], step: NDArray[np.int64], after: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How often each rank had left the same place in the step before, as in the turns of a loop."""
+    order = np.lexsort((after, step, rank))
+    alike = [np.diff(column[order], prepend=-1) == 0 for column in (rank, step, after)]
+    place = np.arange(len(order))
+    begins = np.maximum.accumulate(np.where(np.logical_and.reduce(alike), 0, place))
+    found = np.empty(len(order), np.int64)
+    found[order] = place - begins
+    return found
 
 
 def latest(rank: NDArray[np.int64], end: Floats) -> Floats:
@@ -228,9 +264,9 @@ def _order(events: Events, posts: Posts) -> NDArray[np.int64]:
     return order[np.lexsort((turn, time))]
 
 
-def _steps_of(events: Events, posts: Posts, steps: _Steps) -> NDArray[np.int64]:
-    """The step in which each post was made: that of its rank's next event."""
-    found = np.zeros(len(posts.rank), np.int64)
+def _next(events: Events, posts: Posts) -> NDArray[np.int64]:
+    """The next event of each post's rank; -1: there is none."""
+    found = np.full(len(posts.rank), -1)
     own_of = np.argsort(events.rank, kind="stable")
     bounds = np.searchsorted(events.rank[own_of], np.arange(int(events.rank.max(initial=-1)) + 2))
     by_rank = np.argsort(posts.rank, kind="stable")
@@ -238,7 +274,7 @@ def _steps_of(events: Events, posts: Posts, steps: _Steps) -> NDArray[np.int64]:
     for rank in range(len(bounds) - 1):
         own = own_of[bounds[rank] : bounds[rank + 1]]  # by their end, as all events are
         mine = by_rank[starts[rank] : starts[rank + 1]]
-        if len(own) and len(mine):
-            at = np.searchsorted(events.end[own], posts.time[mine], side="left")
-            found[mine] = steps.step[own[np.minimum(at, len(own) - 1)]]
+        at = np.searchsorted(events.end[own], posts.time[mine], side="left")
+        inside = at < len(own)
+        found[mine[inside]] = own[at[inside]]
     return found

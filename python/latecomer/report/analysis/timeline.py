@@ -65,7 +65,7 @@ class _Step:
         self.trace, events = self.graph.trace, self.graph.events
         mine = np.flatnonzero(self.graph.step == step)
         mine = mine[np.lexsort((events.begin[mine], events.rank[mine]))]
-        self.bars, self.waited = events.some(mine), waited[mine]
+        self.bars, self.waited, self.part = events.some(mine), waited[mine], self.graph.part[mine]
         bars = self.bars
         self.cause = np.full(len(mine), -1)  # the rank that was waited for; -1: none
         waits = self.waited > 0
@@ -184,27 +184,14 @@ class _Step:
         return told, which.tolist()
 
     def _excess(self) -> tuple[Whole, Floats, Floats]:
-        """Rank, begin and end of what ranks compute beyond the lower median rank.
-
-        As the core has it: a rank's first computation in the step counts first, up to a call or a
-        post; of that the end.
-        """
-        posts, bars = self.graph.posts, self.bars
-        mine = np.flatnonzero(self.graph.post_step == self.number)
-        rank = np.concatenate([posts.rank[mine], bars.rank])
-        until = np.concatenate([posts.time[mine], bars.begin])
-        end = np.concatenate([posts.time[mine], bars.end])
-        order = np.lexsort((end, until, rank))
-        rank, until, end = rank[order], until[order], end[order]
-        first = np.diff(rank, prepend=-1) != 0
-        before = np.where(first, -np.inf, np.concatenate([[0.0], latest(rank, end)[:-1]]))
-        before = np.maximum(before, self.begin[rank])
-        computed = np.clip(until - before, 0.0, None)
-        so_far = np.cumsum(computed) - computed
-        so_far -= np.maximum.accumulate(np.where(first, so_far, 0.0))
-        part = np.clip(self.graph.beyond[self.number, rank] - so_far, 0.0, computed)
-        some = part > 0
-        return rank[some], (until - part)[some], until[some]
+        """Rank, begin and end of the excess, drawn as the end of each computation."""
+        bars = self.bars
+        first = np.diff(bars.rank, prepend=-1) != 0
+        before = np.where(first, -np.inf, np.concatenate([[0.0], latest(bars.rank, bars.end)[:-1]]))
+        before = np.maximum(before, self.begin[bars.rank])
+        longer = self.part * np.clip(bars.begin - before, 0.0, None)
+        some = longer > 0
+        return bars.rank[some], (bars.begin - longer)[some], bars.begin[some]
 
     def _arrows(
         self, row: Whole, times: Callable[[Floats], list[int]], start: float

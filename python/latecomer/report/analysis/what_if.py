@@ -326,7 +326,7 @@ class Replay:
             return left.tolist()
 
         found = self.graph.replay(
-            self._less(scenario), 1 / scenario.speed, parts=not scenario.ranks, stretches=places,
+            self._less(scenario), 1 / scenario.speed, stretches=places,
             anew=[self.collectives.members(event) for event in events], exits=exits,
         )  # fmt: skip
         return found, after
