@@ -226,7 +226,9 @@ foreach(line ${lines})
           set(pass "  latecomer::count_passed(latecomer::Passed::${passes});\n")
         endif()
         string(APPEND pass "  if (!messages::are_traced()) return native(${passed_values});\n"
-          "  return latecomer::unseen::in(${bits}, [&] { return native(${passed_values}); });\n")
+          "  return latecomer::unseen::in(\n"
+          "      ${bits}, latecomer::call_site(__builtin_return_address(0)),\n"
+          "      [&] { return native(${passed_values}); });\n")
       else()
         set(recorded "\"${lower}\"")
         if(name MATCHES "^I?[Nn]eighbor_")

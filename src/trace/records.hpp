@@ -13,14 +13,14 @@ inline constexpr std::array<char, 8> kMagic = {'L', 'A', 'T', 'E', 'T', 'R', 'C'
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
-enum class Doing : std::uint8_t { nothing, collective, message, probe, completion };
+enum class Doing : std::uint8_t { nothing, collective, message, probe, completion, other };
 
 /// The call that the process is in, for readers of a file that is being written; of several threads
 /// the last one that entered or left a call. It is whole where `turn` is even.
 struct Status {
   std::uint32_t turn = 0;  // one more when it begins to change, and when it has changed
   Doing doing = Doing::nothing;
-  std::uint8_t what = 0;  // of a message: What
+  std::uint8_t what = 0;  // of a message: What; of a call with no record: bits of OtherCalls
   std::uint16_t reserved = 0;
   std::int64_t since = 0;     // entry of the call; else exit of the last one
   std::int64_t sequence = 0;  // of a collective: as Call::sequence; of a message: its tag, -1: any
