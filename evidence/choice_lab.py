@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from latecomer.results import samples as measured
+from latecomer.lab.results import samples as measured
 from ratios import median_interval
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 import latecomer  # noqa: E402
-from latecomer import simgrid  # noqa: E402
+from latecomer.lab import simgrid  # noqa: E402
 
 ALGORITHMS = {  # and their collectives
     "ring": "allreduce",

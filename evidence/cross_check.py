@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 import latecomer  # noqa: E402 - of this clone
-from latecomer import simgrid  # noqa: E402
-from latecomer.bench.places import lab_costs  # noqa: E402
-from latecomer.lab import LabSpec  # noqa: E402
+from latecomer.lab import simgrid  # noqa: E402
+from latecomer.lab.bench.places import lab_costs  # noqa: E402
+from latecomer.lab.cluster import LabSpec  # noqa: E402
 
 RESULTS = ROOT / "results" / "cross"
 ALGORITHMS = ("ring", "segmented_ring", "generalized", "rabenseifner", "recursive_doubling",

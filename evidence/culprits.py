@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from latecomer.analysis.answer import Facts, facts
-from latecomer.analysis.blame import late_ranks
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.lateness import Lateness
-from latecomer.trace import Trace
+from latecomer.report.analysis.answer import Facts, facts
+from latecomer.report.analysis.blame import late_ranks
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.lateness import Lateness
+from latecomer.report.trace import Trace
 from played import Op, Played
 
 STEPS = 24

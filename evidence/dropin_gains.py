@@ -24,8 +24,8 @@ from typing import Any
 
 import dropin_jobs as jobs
 import numpy as np
+from latecomer.lab.results import samples as measured
 from latecomer.launch import mpi
-from latecomer.results import samples as measured
 
 SOURCES = jobs.ROOT / "examples" / "late"
 LEARNS = 9  # calls in which `auto` tries algorithms

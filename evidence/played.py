@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from latecomer.trace.messages import Posted, matched
-from latecomer.trace.model import UNKNOWN, Group, Others, Probes, Side, Trace, Words
+from latecomer.report.trace.messages import Posted, matched
+from latecomer.report.trace.model import UNKNOWN, Group, Others, Probes, Side, Trace, Words
 
 LATENCY = 50e-6  # seconds
 TEST = 1e-6  # seconds in a call that tests

@@ -21,14 +21,15 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-from latecomer import least_after_last, simgrid  # noqa: E402
+from latecomer import least_after_last  # noqa: E402
 from latecomer.core.compiled import core  # noqa: E402
-from latecomer.options.arrivals import Pattern  # noqa: E402
-from latecomer.report import plot  # noqa: E402
-from latecomer.results.statistics import Row  # noqa: E402
-from latecomer.sweep.case import Case  # noqa: E402
-from latecomer.sweep.engines import Virtual  # noqa: E402
-from latecomer.sweep.sweep import Sweep  # noqa: E402
+from latecomer.lab import simgrid  # noqa: E402
+from latecomer.lab.options.arrivals import Pattern  # noqa: E402
+from latecomer.lab.results.statistics import Row  # noqa: E402
+from latecomer.lab.sweep.case import Case  # noqa: E402
+from latecomer.lab.sweep.engines import Virtual  # noqa: E402
+from latecomer.lab.sweep.sweep import Sweep  # noqa: E402
+from latecomer.lab.views import plot  # noqa: E402
 
 MIB = 1 << 20
 SLOW = "alpha=50us,beta=8ns,gamma=0.1ns"  # 1 Gbit/s

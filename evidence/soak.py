@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from latecomer.results import samples as measured
+from latecomer.lab.results import samples as measured
 
 STALL = 10  # medians
 

@@ -18,11 +18,11 @@ import tempfile
 from pathlib import Path
 from statistics import mean
 
-from latecomer import lab
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.what_if import what_if
 from latecomer.core import networks
-from latecomer.trace import read
+from latecomer.lab import cluster
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.what_if import what_if
+from latecomer.report.trace import read
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = {  # name: source and arguments
@@ -106,7 +106,7 @@ def _run(command: list[str], env: dict[str, str]) -> None:
 
 def _predict(folder: Path, base: str) -> None:
     saved = networks.load(folder / "latecomer" / "network").text
-    costs = f"{saved},burst={lab.LabSpec(NODES, RATE_BITS).burst}"
+    costs = f"{saved},burst={cluster.LabSpec(NODES, RATE_BITS).burst}"
     print(f"network: {costs}")
     print("| program | algorithm | measured s | predicted s | error |")
     print("| --- | --- | --- | --- | --- |")

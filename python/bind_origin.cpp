@@ -51,8 +51,9 @@ class PyTracedJob {
     return all;
   }
   /// `exits(number, arrivals)`, both as in CarriedOut. `stretches`: of pairs, flat.
-  [[nodiscard]] std::vector<Replay> replay(const Times& less, double moving, const Numbers& first,
-                                           const Numbers& calls, const nb::object& exits,
+  [[nodiscard]] std::vector<Replay> replay(const Times& less, bool parts, double moving,
+                                           const Numbers& first, const Numbers& calls,
+                                           const nb::object& exits,
                                            const Numbers& stretches) const {
     std::vector<Stretch> some;
     for (std::size_t at = 0; at + 1 < stretches.size(); at += 2) {
@@ -64,8 +65,12 @@ class PyTracedJob {
       return nb::cast<std::vector<Seconds>>(exits(number, came));
     };
     std::vector<Replay> found;
-    for (Replayed& each : latecomer::replay(
-             job(), {view(less), moving, {view(first), view(calls), carry_out}}, some)) {
+    for (Replayed& each : latecomer::replay(job(),
+                                            {view(less),
+                                             parts ? Marking::parts : Marking::first,
+                                             moving,
+                                             {view(first), view(calls), carry_out}},
+                                            some)) {
       found.emplace_back(each.from, each.until, std::move(each.ahead), each.waiting, each.moving);
     }
     return found;
@@ -95,8 +100,8 @@ void bind_origin(nb::module_& module) {
            nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "meets"_a, "step"_a,
            "post_rank"_a, "post_time"_a, "post_step"_a, "order"_a, "beyond"_a, "start"_a)
       .def("origins", &PyTracedJob::origins)
-      .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "moving"_a, "first"_a,
-           "calls"_a, "exits"_a.none(), "stretches"_a);
+      .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "parts"_a, "moving"_a,
+           "first"_a, "calls"_a, "exits"_a.none(), "stretches"_a);
 }
 
 }  // namespace latecomer

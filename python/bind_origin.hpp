@@ -1,4 +1,4 @@
-// latecomer._core: who is the origin of waiting, for python/latecomer/analysis/origin.py.
+// latecomer._core: who is the origin of waiting, for python/latecomer/report/analysis/origin.py.
 #pragma once
 
 #include <nanobind/nanobind.h>

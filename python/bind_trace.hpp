@@ -1,4 +1,4 @@
-// latecomer._core: the calls of a trace, for python/latecomer/trace and analysis.
+// latecomer._core: the calls of a trace, for python/latecomer/report/trace and analysis.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -94,14 +94,17 @@ class Layers:
 class Package:
     """The modules of the Python package by dotted name without `latecomer.`, and their imports."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, table: Table) -> None:
+        self.table = table
         self.files = {_dotted(file.relative_to(folder)): file for file in folder.rglob("*.py")}
         self.strangers: dict[str, set[str]] = {}  # packages of elsewhere, by module
         self.imports = {name: self._imports(name) for name in sorted(self.files)}
 
     def layer(self, module: str) -> str:
-        """The folder below the package, or the module itself where it lies beside them."""
-        return module.partition(".")[0] or API
+        """The innermost folder or module that the table names; else the folder it should name."""
+        path = module.replace(".", "/")
+        known = [name for name in self.table if f"{path}/".startswith(f"{name}/")]
+        return max(known, key=len, default=path.partition("/")[0] or API)
 
     def _imports(self, module: str) -> list[str]:
         tree = ast.parse(self.files[module].read_text(encoding="utf-8"))
@@ -170,7 +173,7 @@ def units(root: Path) -> dict[str, list[str]]:
 
 def check_python(root: Path, table: Table) -> list[str]:
     """Every breach of the Python package, as `file: what`, and every cycle."""
-    package = Package(root / PACKAGE)
+    package = Package(root / PACKAGE, table)
     used: dict[str, set[str]] = {layer: set() for layer in table}
     problems = []
     for module, imports in package.imports.items():

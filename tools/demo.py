@@ -22,7 +22,7 @@ COMMON = ["--arrivals", "onelate", "--algorithms", "all", "--iterations", "5", "
 def lab_works() -> bool:
     """Tell whether namespaces can be had; if not, print why."""
     from latecomer.base.errors import UserError
-    from latecomer.lab import LabSpec, settle
+    from latecomer.lab.cluster import LabSpec, settle
 
     try:
         settle(LabSpec(2, 100_000_000))

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from latecomer import lab
 from latecomer.base.errors import UserError
-from latecomer.bench import places
-from latecomer.bench.benchmark import Benchmark
-from latecomer.bench.job import measure as run_job
-from latecomer.bench.result import make_result
-from latecomer.options.arrivals import Pattern
+from latecomer.lab import cluster
+from latecomer.lab.bench import places
+from latecomer.lab.bench.benchmark import Benchmark
+from latecomer.lab.bench.job import measure as run_job
+from latecomer.lab.bench.result import make_result
+from latecomer.lab.options.arrivals import Pattern
 
 from .comparison import names
 from .paper import ELEMENT_BYTES, Mapping, Number, Paper, PaperError
@@ -40,7 +40,7 @@ class Run:
 
 def measure(paper: Paper, nodes: int, rate: str, iterations: int, seed: int) -> TimeOf:
     """Run all that can be run. Raises UserError where there is no lab or nothing to measure."""
-    spec = lab.LabSpec(nodes, lab.parse_rate(rate))
+    spec = cluster.LabSpec(nodes, cluster.parse_rate(rate))
     if not paper.facts["rate_bits"]:
         what = "the lab cannot be scaled to this paper, whose links are not one rate"
         raise PaperError(what, paper.name, "leave --lab out")

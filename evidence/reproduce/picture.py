@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from latecomer.base.units import size
-from latecomer.report import looks as style
-from latecomer.report.curves import scale_delays
+from latecomer.lab.views import looks as style
+from latecomer.lab.views.curves import scale_delays
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ from functools import lru_cache
 from latecomer.core import registry
 from latecomer.core.compiled import core
 from latecomer.core.simulation import Simulation, simulate
-from latecomer.options.arrivals import Pattern
+from latecomer.lab.options.arrivals import Pattern
 
 from .closed_forms import known, terms
 from .fit import Fit, blocks, read_costs

@@ -9,7 +9,7 @@ from itertools import combinations
 from statistics import median
 from typing import TypeVar
 
-from latecomer.report.table import number
+from latecomer.lab.views.table import number
 
 from .closed_forms import COSTS
 from .comparison import PAPER, Comparison, evaluate

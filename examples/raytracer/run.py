@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT / "python"))
 from film import LIMIT, Film, read  # noqa: E402 - after the path
 from latecomer.base.errors import UserError  # noqa: E402
 from latecomer.base.output import console, say  # noqa: E402
-from latecomer.bench import places  # noqa: E402
 from latecomer.core import registry  # noqa: E402
 from latecomer.core.compiled import core  # noqa: E402
+from latecomer.lab.bench import places  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 PROGRAM = "latecomer_raytracer_"  # and the MPI family

@@ -24,10 +24,10 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 from imbalance import KINDS  # noqa: E402 - after the path
-from latecomer import lab  # noqa: E402
 from latecomer.base.errors import UserError  # noqa: E402
 from latecomer.base.output import console, progress_bar, say  # noqa: E402
-from latecomer.bench import places  # noqa: E402
+from latecomer.lab import cluster  # noqa: E402
+from latecomer.lab.bench import places  # noqa: E402
 from outcome import LIMIT, NAMES, Results  # noqa: E402
 from rich.table import Table  # noqa: E402
 
@@ -66,7 +66,7 @@ def measure(asked: argparse.Namespace) -> list[dict]:
         if importlib.util.find_spec(module) is None:
             what = "a package is not installed"
             raise UserError(what, module, ".venv/bin/pip install torch==2.13.0 mpi4py")
-    spec = lab.settle(lab.LabSpec(asked.nodes, lab.parse_rate(asked.rate)))
+    spec = cluster.settle(cluster.LabSpec(asked.nodes, cluster.parse_rate(asked.rate)))
     folder = asked.out.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     lines = folder / "runs.jsonl"
@@ -81,7 +81,7 @@ def measure(asked: argparse.Namespace) -> list[dict]:
            "TORCH_CPP_LOG_LEVEL": "ERROR"}  # fmt: skip
     total = len(asked.imbalance.split(",")) * asked.runs * len(asked.algorithms.split(","))
     with _progress(lines, total):
-        code = lab.run(spec, [*program, *map(str, words)], mpi=asked.mpi, env=env,
+        code = cluster.run(spec, [*program, *map(str, words)], mpi=asked.mpi, env=env,
                        deadline=asked.deadline, announce=say)  # fmt: skip
     if code:
         raise UserError("the training ended with exit code", code, "see the messages above")

@@ -20,7 +20,7 @@ constexpr std::size_t kMostPlaces = 32;  // of a group; further ones share the l
 constexpr std::size_t kToldPlaces = 8;   // of a rank
 constexpr int kTag = 1;
 
-// When the first call is left out: as in python/latecomer/analysis/cut.py.
+// When the first call is left out: as in python/latecomer/report/analysis/cut.py.
 constexpr double kFew = 10;
 constexpr double kDominant = 0.1;
 constexpr double kTimes = 5;

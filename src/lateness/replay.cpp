@@ -112,7 +112,7 @@ class Replaying {
   Replaying(const TracedJob& job, const Change& change)
       : job_(job),
         change_(change),
-        pass_(job, change.less),
+        pass_(job, change.less, change.marking),
         anew_(change.anew, job.calls.rank.size()),
         ahead_(job.start.size(), 0),
         of_post_(job.posts.rank.size(), kNotPosted) {}

@@ -22,9 +22,9 @@ struct CarriedOut {
 };
 
 struct Change {
-  /// By how much each rank computes for a shorter time in each step, in seconds, as
-  /// TracedJob::beyond. Less than 0: longer.
-  std::span<const Seconds> less;
+  /// By how much each rank computes for a shorter time in each step, as TracedJob::beyond.
+  std::span<const double> less;
+  Marking marking = Marking::first;  // how `less` is meant
   /// What calls take beyond waiting, as a multiple of what they took; those that are carried out
   /// anew take what that says.
   double moving = 1;

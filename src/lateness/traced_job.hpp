@@ -45,13 +45,19 @@ void check(const TracedJob& job);
 /// Throws Error if this many entries are not the right number.
 void check_length(std::size_t length, std::size_t right, const char* what);
 
-/// Goes through ends and posts in the order of time. Some of the computation in each step is
-/// marked: a rank's first computation there counts first.
+/// Of the computation in each step some is marked.
+enum class Marking : std::uint8_t {
+  first,  // so many seconds: a rank's first computation in the step counts first
+  parts,  // this part of each computation; less than 0: as much would be added
+};
+
+/// Goes through ends and posts in the order of time.
 class TracedPass {
  public:
-  /// `marked`: as TracedJob::beyond. Less than 0: it would be added to the first computation.
-  TracedPass(const TracedJob& job, std::span<const Seconds> marked)
+  /// `marked`: of each step and rank, as TracedJob::beyond.
+  TracedPass(const TracedJob& job, std::span<const double> marked, Marking marking = Marking::first)
       : job_(job),
+        marking_(marking),
         since_(job.start.begin(), job.start.end()),
         left_(marked.begin(), marked.end()) {}
 
@@ -90,18 +96,18 @@ class TracedPass {
   void compute(std::int64_t rank, Seconds until, std::int64_t step, Computed&& computed) {
     const auto at = static_cast<std::size_t>(rank);
     if (!(until > since_[at])) return;
-    Seconds& left = left_[static_cast<std::size_t>(step) * since_.size() + at];
-    const Seconds marked = std::min(left, until - since_[at]);
-    if (marked != 0) {
-      left -= marked;
-      computed(at, marked);
-    }
+    double& left = left_[static_cast<std::size_t>(step) * since_.size() + at];
+    const Seconds time = until - since_[at];
+    const Seconds marked = marking_ == Marking::parts ? left * time : std::min(left, time);
+    if (marking_ == Marking::first) left -= marked;
+    if (marked != 0) computed(at, marked);
     since_[at] = until;
   }
 
   const TracedJob& job_;
+  Marking marking_;
   std::vector<Seconds> since_;
-  std::vector<Seconds> left_;  // marked, and not come yet
+  std::vector<double> left_;  // marked, and not come yet; or the parts
 };
 
 }  // namespace latecomer

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 from lab_helpers import SMALL
-from latecomer import lab
-from latecomer.lab import privilege
+from latecomer.lab import cluster
+from latecomer.lab.cluster import privilege
 
 # Started in the background by a shell, Python finds interrupts ignored; so would the programs that
 # tests interrupt.
@@ -27,10 +27,10 @@ def _outside_of_jobs(monkeypatch, tmp_path):
 def namespaces():
     try:
         privilege.sandbox()
-    except lab.LabError as error:
+    except cluster.LabError as error:
         pytest.skip(f"no lab here: {error}")
 
 
 @pytest.fixture(scope="module")
 def spec(namespaces):
-    return lab.settle(lab.LabSpec(**SMALL))
+    return cluster.settle(cluster.LabSpec(**SMALL))

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from latecomer.analysis.lateness import analyse
+from latecomer.report.analysis.lateness import analyse
 
 # Recorded by examples/pytorch/profiled.py with 4 ranks of Gloo, torch 2.13, on one host.
 RECORDED = Path(__file__).parent / "kineto"

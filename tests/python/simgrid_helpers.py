@@ -5,7 +5,7 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import simgrid
+from latecomer.lab import simgrid
 
 ROOT = Path(__file__).resolve().parents[2]
 PLATFORMS = ROOT / "examples" / "platforms"

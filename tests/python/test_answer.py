@@ -7,18 +7,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis import cut
-from latecomer.analysis.answer import Facts, answer, answer_of, facts, finding, headline, verdict
-from latecomer.analysis.blame import late_ranks, teams, waiters
-from latecomer.analysis.job import facts_of_job, unseen
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.remedies import REMEDIES
-from latecomer.analysis.repeats import repeats
 from latecomer.base import called
 from latecomer.base.errors import UserError
 from latecomer.core.compiled import core
-from latecomer.trace import Words, read
-from latecomer.trace.waits import waiting
+from latecomer.report.analysis import cut
+from latecomer.report.analysis.answer import (
+    Facts,
+    answer,
+    answer_of,
+    facts,
+    finding,
+    headline,
+    verdict,
+)
+from latecomer.report.analysis.blame import late_ranks, teams, waiters
+from latecomer.report.analysis.job import facts_of_job, unseen
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.remedies import REMEDIES
+from latecomer.report.analysis.repeats import repeats
+from latecomer.report.trace import Words, read
+from latecomer.report.trace.waits import waiting
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 KINETO = Path(__file__).parent / "kineto"
@@ -117,7 +125,7 @@ def test_the_costs_of_places_are_those_of_the_ranks(monkeypatch):
     for site in found.sites:
         assert site.by_member.cost.sum() == pytest.approx(site.waiting)
     assert found.ranks.cost.sum() == pytest.approx(found.ranks.waiting.sum())
-    monkeypatch.setattr("latecomer.analysis.places._CELLS", 8)  # so most places have no sums
+    monkeypatch.setattr("latecomer.report.analysis.places._CELLS", 8)  # so most places have no sums
     some = analyse(trace)
     np.testing.assert_allclose(some.ranks.cost, found.ranks.cost)
     known = [site for site in some.sites if site.cost]

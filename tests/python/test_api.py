@@ -194,7 +194,7 @@ def test_all_names_are_there():
 
 def test_a_missing_core_says_what_builds_it():
     script = (
-        "import sys; sys.modules['latecomer._core'] = None; import latecomer.lab\n"
+        "import sys; sys.modules['latecomer._core'] = None; import latecomer.lab.cluster\n"
         "try: latecomer.program\n"
         "except ImportError as error: print(error)"
     )

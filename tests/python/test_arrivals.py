@@ -3,7 +3,7 @@
 import statistics
 
 import pytest
-from latecomer.options.arrivals import BALANCED_FIRST, ArrivalError, Pattern, read_delays
+from latecomer.lab.options.arrivals import BALANCED_FIRST, ArrivalError, Pattern, read_delays
 
 DRAWN = ("randlate", "gamma", "gaussian")
 

@@ -12,12 +12,12 @@ from types import SimpleNamespace
 import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
-from latecomer.bench import places
 from latecomer.core.compiled import core
-from latecomer.lab import LabSpec
+from latecomer.lab.bench import places
+from latecomer.lab.cluster import LabSpec
+from latecomer.lab.results.statistics import COLUMNS
 from latecomer.launch import program
 from latecomer.launch.mpi import short_library
-from latecomer.results.statistics import COLUMNS
 from mpi_helpers import wait_until
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])

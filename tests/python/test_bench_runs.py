@@ -11,8 +11,8 @@ import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
 from dropin_helpers import PATIENT
-from latecomer import lab
 from latecomer.base.errors import UserError
+from latecomer.lab import cluster
 from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES, wait_until
 
@@ -133,8 +133,8 @@ def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
 def needs_lab() -> None:
     built("openmpi")
     try:
-        lab.settle(lab.LabSpec(4, 10**8))
-    except lab.LabError as error:
+        cluster.settle(cluster.LabSpec(4, 10**8))
+    except cluster.LabError as error:
         pytest.skip(str(error))
 
 

@@ -7,7 +7,7 @@ import pytest
 from bench_helpers import QUICK, TWO, run
 from latecomer.base.busy import busy, crowded
 from latecomer.cli import run as command
-from latecomer.dropin import Comparison, Ended
+from latecomer.launch.dropin import Comparison, Ended
 from mpi_helpers import FAMILIES
 
 LOAD = "other programs used this machine (load 12 on 2 cores): do not trust these times"

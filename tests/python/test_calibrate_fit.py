@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from latecomer.calibrate.findings import findings
-from latecomer.calibrate.fit import fit
-from latecomer.calibrate.measured import Measured, read
 from latecomer.core.compiled import core
-from latecomer.results.samples import SampleError
+from latecomer.lab.calibrate.findings import findings
+from latecomer.lab.calibrate.fit import fit
+from latecomer.lab.calibrate.measured import Measured, read
+from latecomer.lab.results.samples import SampleError
 
 EAGER = 65_500
 SIZES = sorted({8, 64, 512, *(1 << k for k in range(12, 23)), EAGER, EAGER + 1})

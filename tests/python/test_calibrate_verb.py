@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from bench_helpers import run_verb
-from latecomer import lab
 from latecomer.base.errors import UserError
 from latecomer.core import networks
 from latecomer.core.compiled import core
+from latecomer.lab import cluster
 from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES
 from test_calibrate_fit import PATTERNS, TRUE, drawn
@@ -173,8 +173,8 @@ def test_a_real_run_on_this_machine(name):
 def test_a_real_run_in_the_lab_finds_its_links():
     built("openmpi")
     try:
-        lab.settle(lab.LabSpec(4, 10**9, per_node=2))
-    except lab.LabError as error:
+        cluster.settle(cluster.LabSpec(4, 10**9, per_node=2))
+    except cluster.LabError as error:
         pytest.skip(str(error))
     words = ["--place", "lab", "--nodes", "2", "--per-node", "2", "--rate", "1gbit"]
     result = run(*words, "--seconds", "1s", "--json", "--mpi", "openmpi")

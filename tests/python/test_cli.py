@@ -12,8 +12,8 @@ import latecomer
 import pytest
 from latecomer import cli
 from latecomer.base import output
-from latecomer.bench import checks
-from latecomer.lab import LabError, privilege
+from latecomer.lab.bench import checks
+from latecomer.lab.cluster import LabError, privilege
 from latecomer.launch import mpi, program
 from latecomer.verbs import doctor
 

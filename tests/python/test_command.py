@@ -417,11 +417,11 @@ _NEVER = {"typer", "pydantic", "matplotlib"}
 @pytest.mark.parametrize(
     ("words", "unused"),
     [
-        (["--help"], {"numpy", "rich", "latecomer._core", "latecomer.lab"}),
-        (["simulate", "--help"], {"numpy", "rich", "latecomer._core", "latecomer.lab"}),
-        (["simulate", *SMALL], {"numpy", "rich.progress", "latecomer.lab"}),
-        (["simulate", *SMALL, "--format", "csv"], {"numpy", "rich", "latecomer.lab"}),
-        (["algorithms", "--json"], {"numpy", "rich", "latecomer.lab"}),
+        (["--help"], {"numpy", "rich", "latecomer._core", "latecomer.lab.cluster"}),
+        (["simulate", "--help"], {"numpy", "rich", "latecomer._core", "latecomer.lab.cluster"}),
+        (["simulate", *SMALL], {"numpy", "rich.progress", "latecomer.lab.cluster"}),
+        (["simulate", *SMALL, "--format", "csv"], {"numpy", "rich", "latecomer.lab.cluster"}),
+        (["algorithms", "--json"], {"numpy", "rich", "latecomer.lab.cluster"}),
     ],
 )
 def test_a_verb_imports_only_what_it_needs(words, unused):

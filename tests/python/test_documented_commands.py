@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import latecomer
 import pytest
 from documents_helpers import ROOT, Shown, block_lines, commands_of, shown_commands
-from latecomer.bench import job
 from latecomer.cli import COMMANDS, run
 from latecomer.command.declare import Group, UsageError, parameters
 from latecomer.command.parse import read
+from latecomer.lab.bench import job
 
 EXECUTED = {"algorithms", "doctor", "report", "show", "simulate", "verify"}
 SECONDS = 30  # for each command

@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from latecomer.report import highlight, html, looks, plot, sweep_table
-from latecomer.report.labels import apart
-from latecomer.report.lines import lines
+from latecomer.lab.views import highlight, html, looks, plot, sweep_table
+from latecomer.lab.views.labels import apart
+from latecomer.lab.views.lines import lines
 from test_report import USED, row, text_of
 
 MANY = [f"algorithm_{k}" for k in range(20)]

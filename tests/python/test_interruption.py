@@ -13,7 +13,7 @@ import pytest
 from latecomer.base.errors import DeadlineError
 from latecomer.core.compiled import core
 from latecomer.core.programs import problem
-from latecomer.sweep.run import time_limit
+from latecomer.lab.sweep.run import time_limit
 from simulate_helpers import refusal
 
 PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])

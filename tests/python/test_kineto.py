@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 from kineto_helpers import RANKS, RECORDED, device_job, entered, load, store
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.parts import lines, split, together
 from latecomer.cli import run
-from latecomer.trace import read
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.parts import lines, split, together
+from latecomer.report.trace import read
 from trace_helpers import HOSTILE
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from lab_helpers import MBIT, SMALL, call, command, environment
-from latecomer import lab
-from latecomer.lab import check as check_function
-from latecomer.lab import kernel, privilege, topology
+from latecomer.lab import cluster
+from latecomer.lab.cluster import check as check_function
+from latecomer.lab.cluster import kernel, privilege, topology
 from latecomer.launch import mpi, processes
 from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
 
@@ -24,14 +24,14 @@ from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
     [("200mbit", 200 * MBIT), ("1gbit", 10**9), ("2.5GBit", 2_500_000_000), ("1000000", MBIT)],
 )
 def test_rates_are_read(text, expected):
-    assert lab.parse_rate(text) == expected
-    assert lab.parse_rate(lab.format_rate(expected)) == expected
+    assert cluster.parse_rate(text) == expected
+    assert cluster.parse_rate(cluster.format_rate(expected)) == expected
 
 
 @pytest.mark.parametrize("text", ["", "fast", "200mb", "-1mbit", "1e9", "200 mbit; id", "nan"])
 def test_other_rates_are_refused(text):
-    with pytest.raises(lab.SpecError, match="not a link rate.*200mbit"):
-        lab.parse_rate(text)
+    with pytest.raises(cluster.SpecError, match="not a link rate.*200mbit"):
+        cluster.parse_rate(text)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +50,8 @@ def test_other_rates_are_refused(text):
     ],
 )
 def test_impossible_clusters_are_refused(changes, message):
-    with pytest.raises(lab.SpecError, match=message):
-        lab.LabSpec(**SMALL | changes)
+    with pytest.raises(cluster.SpecError, match=message):
+        cluster.LabSpec(**SMALL | changes)
 
 
 @pytest.mark.parametrize(
@@ -65,37 +65,37 @@ def test_impossible_clusters_are_refused(changes, message):
     ],
 )
 def test_the_burst_follows_the_rate_and_is_described(changes, burst, text):
-    spec = lab.LabSpec(16, 200 * MBIT, **changes)
+    spec = cluster.LabSpec(16, 200 * MBIT, **changes)
     assert spec.burst == burst * 1024
     assert spec.describe() == text
 
 
 @pytest.mark.parametrize("rate", [MBIT, 100 * MBIT, 10**9, 10**10])
 def test_the_burst_holds_several_packets_and_milliseconds(rate):
-    spec = lab.LabSpec(2, rate)
+    spec = cluster.LabSpec(2, rate)
     assert spec.burst >= 4 * spec.gso_max_bytes
     assert spec.burst * 8 / rate >= 0.005
 
 
 def test_beta_is_the_time_per_byte_of_payload():
-    assert lab.LabSpec(2, 200 * MBIT).beta_seconds_per_byte == pytest.approx(41.84e-9, rel=1e-3)
+    assert cluster.LabSpec(2, 200 * MBIT).beta_seconds_per_byte == pytest.approx(41.84e-9, rel=1e-3)
 
 
 @pytest.mark.parametrize(
     ("text", "seconds"), [("5s", 5), ("200ms", 0.2), ("1.5h", 5400), ("2d", 172800), ("3", 3)]
 )
 def test_skews_are_read(text, seconds):
-    assert lab.parse_skew(text) == pytest.approx(seconds)
+    assert cluster.parse_skew(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "-5s", "5 weeks", "nan"])
 def test_other_skews_are_refused(text):
-    with pytest.raises(lab.SpecError, match="not a time: .*200ms, 5s or 2h"):
-        lab.parse_skew(text)
+    with pytest.raises(cluster.SpecError, match="not a time: .*200ms, 5s or 2h"):
+        cluster.parse_skew(text)
 
 
 def test_every_host_has_another_clock():
-    spec = lab.LabSpec(200, MBIT, clock_skew_s=5)
+    spec = cluster.LabSpec(200, MBIT, clock_skew_s=5)
     ahead = sorted(spec.clock_offset_s(node) for node in range(200))
     assert ahead[0] == spec.clock_offset_s(0) == 0
     assert min(late - early for early, late in itertools.pairwise(ahead)) > 0.005
@@ -110,7 +110,9 @@ def test_a_kernel_without_time_namespaces_is_told_of(monkeypatch):
         raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(kernel, "unshare", refuse)
-    with pytest.raises(lab.LabError, match="time namespaces .*Invalid argument; leave out --clock"):
+    with pytest.raises(
+        cluster.LabError, match="time namespaces .*Invalid argument; leave out --clock"
+    ):
         topology._new_clock("node1", 5)
 
 
@@ -118,7 +120,7 @@ def test_a_missing_program_is_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(privilege, "_SYSTEM_FOLDERS", "")
     privilege.sandbox.cache_clear()
-    with pytest.raises(lab.LabError, match="missing: unshare; .*apt-get install iproute2"):
+    with pytest.raises(cluster.LabError, match="missing: unshare; .*apt-get install iproute2"):
         privilege.sandbox()
 
 
@@ -130,7 +132,7 @@ def test_a_refused_operation_is_found_by_doing_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(privilege, "_in_container", lambda: False)
     privilege.sandbox.cache_clear()
-    with pytest.raises(lab.LabError, match=r"failed: .*not permitted; .*as root"):
+    with pytest.raises(cluster.LabError, match=r"failed: .*not permitted; .*as root"):
         privilege.sandbox()
     privilege.sandbox.cache_clear()
 
@@ -178,8 +180,8 @@ def test_a_real_limit_on_namespaces_is_reported(namespaces):
 
 
 def test_a_congestion_control_that_is_not_there(namespaces):
-    with pytest.raises(lab.SpecError, match="nonesuch; use one of: .*reno"):
-        lab.settle(lab.LabSpec(**SMALL, congestion="nonesuch"))
+    with pytest.raises(cluster.SpecError, match="nonesuch; use one of: .*reno"):
+        cluster.settle(cluster.LabSpec(**SMALL, congestion="nonesuch"))
 
 
 # ---- running
@@ -188,7 +190,7 @@ def test_a_congestion_control_that_is_not_there(namespaces):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ranks_run_on_hosts_of_their_own(name, namespaces, tmp_path, capfd):
     program = compiled(installed(name), tmp_path)
-    assert lab.run(lab.LabSpec(4, 200 * MBIT), [program], deadline=600) == 0
+    assert cluster.run(cluster.LabSpec(4, 200 * MBIT), [program], deadline=600) == 0
     expected = {f"rank {rank} of 4 on node{rank}" for rank in range(4)}
     assert set(capfd.readouterr().out.splitlines()) == expected
 
@@ -198,7 +200,9 @@ def test_a_launcher_is_run_as_it_is_and_finds_the_hosts(name, namespaces, tmp_pa
     family = installed(name)
     program = compiled(family, tmp_path)
     words = ["mpiexec", "-n", "4", program]
-    assert lab.run(lab.LabSpec(2, 200 * MBIT, per_node=2), words, mpi=name, deadline=600) == 0
+    assert (
+        cluster.run(cluster.LabSpec(2, 200 * MBIT, per_node=2), words, mpi=name, deadline=600) == 0
+    )
     hosts = [line.split()[-1] for line in capfd.readouterr().out.splitlines()]
     assert sorted(hosts) == ["node0", "node0", "node1", "node1"]
 
@@ -206,7 +210,7 @@ def test_a_launcher_is_run_as_it_is_and_finds_the_hosts(name, namespaces, tmp_pa
 def test_exit_code_output_and_environment_pass_through(spec, capfd):
     mpich = installed("mpich")
     script = "echo out $MARK; echo err >&2; exit 7"
-    code = lab.run(
+    code = cluster.run(
         spec, ["sh", "-c", script], mpi=mpich.name, ranks=1, env={"MARK": "x y"}, deadline=600
     )
     captured = capfd.readouterr()
@@ -215,13 +219,13 @@ def test_exit_code_output_and_environment_pass_through(spec, capfd):
 
 def test_the_network_is_announced_to_caller_and_ranks(spec, capfd):
     said = []
-    lab.run(spec, ["printenv", "LATECOMER_LAB"], ranks=1, deadline=600, announce=said.append)
+    cluster.run(spec, ["printenv", "LATECOMER_LAB"], ranks=1, deadline=600, announce=said.append)
     assert spec.describe() in capfd.readouterr().out
     assert said[0].startswith(f"{spec.describe()}, ")
 
 
 def test_only_the_interfaces_of_the_lab_are_seen(spec, capfd):
-    lab.run(spec, ["ls", "/sys/class/net"], ranks=1, deadline=600)
+    cluster.run(spec, ["ls", "/sys/class/net"], ranks=1, deadline=600)
     assert capfd.readouterr().out.split() == ["e0", "lo"]
 
 
@@ -293,23 +297,23 @@ def is_marked(pid: int, mark: str) -> bool:
 
 def test_a_deadline_names_what_still_ran(spec):
     mpich = installed("mpich")
-    with pytest.raises(lab.DeadlineError, match="after 1.5 s and killed: .*node1: sleep"):
-        lab.run(spec, ["sleep", "86400"], mpi=mpich.name, deadline=1.5)
+    with pytest.raises(cluster.DeadlineError, match="after 1.5 s and killed: .*node1: sleep"):
+        cluster.run(spec, ["sleep", "86400"], mpi=mpich.name, deadline=1.5)
 
 
 @pytest.mark.parametrize("deadline", [0, -1])
 def test_a_deadline_is_positive(spec, deadline):
-    with pytest.raises(lab.SpecError, match="deadline must be positive"):
-        lab.run(spec, ["true"], deadline=deadline)
+    with pytest.raises(cluster.SpecError, match="deadline must be positive"):
+        cluster.run(spec, ["true"], deadline=deadline)
 
 
 def test_missing_programs_and_libraries_are_errors(spec):
-    with pytest.raises(lab.LabError, match="no such program: ./missing"):
-        lab.run(spec, ["./missing"])
-    with pytest.raises(lab.LabError, match="no command"):
-        lab.run(spec, [])
+    with pytest.raises(cluster.LabError, match="no such program: ./missing"):
+        cluster.run(spec, ["./missing"])
+    with pytest.raises(cluster.LabError, match="no command"):
+        cluster.run(spec, [])
     with pytest.raises(mpi.LaunchError, match="lam"):
-        lab.run(spec, ["hostname"], mpi="lam")
+        cluster.run(spec, ["hostname"], mpi="lam")
 
 
 # ---- measuring
@@ -326,13 +330,13 @@ def test_links_are_shaped(namespaces):
 
 
 def test_one_node_has_no_link_to_check():
-    with pytest.raises(lab.SpecError, match="2 nodes or more"):
-        check_function(lab.LabSpec(1, 200 * MBIT))
+    with pytest.raises(cluster.SpecError, match="2 nodes or more"):
+        check_function(cluster.LabSpec(1, 200 * MBIT))
 
 
 def test_a_machine_that_is_too_slow_is_told_so():
-    complaint = sys.modules["latecomer.lab.check"]._complaint
-    spec = lab.LabSpec(16, 200 * MBIT)
+    complaint = sys.modules["latecomer.lab.cluster.check"]._complaint
+    spec = cluster.LabSpec(16, 200 * MBIT)
     assert complaint(spec, 180e6) is None
     assert "carries 100 instead of 191 Mbit/s" in complaint(spec, 100e6)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from lab_helpers import MBIT, call
-from latecomer import lab
+from latecomer.lab import cluster
 from latecomer.launch import program
 from mpi_helpers import FAMILIES, installed
 
@@ -27,15 +27,15 @@ os.write(1, f"{monotonic - real},{boot - real}\\n".encode())  # at once: lines m
 
 def clocks_of_hosts(capfd, **options) -> list[list[float]]:
     """Per rank, how far its clocks are ahead of the machine's, which no namespace changes."""
-    spec = lab.LabSpec(3, 200 * MBIT, per_node=2, **options)
-    assert lab.run(spec, [sys.executable, "-c", CLOCKS], deadline=600) == 0
+    spec = cluster.LabSpec(3, 200 * MBIT, per_node=2, **options)
+    assert cluster.run(spec, [sys.executable, "-c", CLOCKS], deadline=600) == 0
     ranks = capfd.readouterr().out.split()
     return sorted([float(number) for number in rank.split(",")] for rank in ranks)
 
 
 def test_clocks_of_hosts_really_differ(time_namespaces, capfd):
     installed("openmpi")
-    spec = lab.LabSpec(3, 200 * MBIT, clock_skew_s=5)
+    spec = cluster.LabSpec(3, 200 * MBIT, clock_skew_s=5)
     expected = sorted([spec.clock_offset_s(node) for node in range(3)] * 2)
     found = clocks_of_hosts(capfd, clock_skew_s=5)
     for clock in zip(*found, strict=True):

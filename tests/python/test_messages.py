@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import trace_format as native
 from dropin_helpers import launcher_of, run_command
-from latecomer.analysis.answer import answer, facts
-from latecomer.analysis.cut import analysed
 from latecomer.launch import preload, program
-from latecomer.trace import native_file, read
-from latecomer.trace.left_out import LeftOut
+from latecomer.report.analysis.answer import answer, facts
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.trace import native_file, read
+from latecomer.report.trace.left_out import LeftOut
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
 

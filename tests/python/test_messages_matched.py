@@ -5,9 +5,9 @@ from collections import defaultdict, deque
 
 import numpy as np
 import pytest
-from latecomer.trace.messages import Posted, matched
-from latecomer.trace.model import Side
-from latecomer.trace.native_messages import remarks_on
+from latecomer.report.trace.messages import Posted, matched
+from latecomer.report.trace.model import Side
+from latecomer.report.trace.native_messages import remarks_on
 
 
 def posted(keys, *, sizes=None, certain=None, time=None):

@@ -12,7 +12,7 @@ from latecomer.core import simulation
 from latecomer.core.cases import Case
 from latecomer.core.compiled import core
 from latecomer.core.programs import make_plan, problem
-from latecomer.picture.replay import follow
+from latecomer.lab.picture.replay import follow
 from simgrid_helpers import CROSSBAR, needs_simgrid
 
 NODES = (0, 0, 0, 0, 1, 1, 1, 1)
@@ -198,7 +198,7 @@ def test_the_memory_of_a_node_is_a_cost_of_the_network(capsys):
 @pytest.mark.parametrize("nodes", [(0, 0, 1, 1), (0, 1, 0, 1, 2), (0, 0, 0, 0)])
 @pytest.mark.parametrize("late", [0, 5e-3])
 def test_nodes_in_simgrid_are_right_and_as_fast(nodes, late):
-    from latecomer import simgrid
+    from latecomer.lab import simgrid
 
     call = {"ranks": len(nodes), "placement": nodes, "network": "alpha=100us,beta=8ns"}
     times = [0.0, late, *[0.0] * (len(nodes) - 2)]
@@ -213,7 +213,7 @@ def test_nodes_in_simgrid_are_right_and_as_fast(nodes, late):
 
 @needs_simgrid
 def test_simgrid_needs_a_host_for_each_node():
-    from latecomer import simgrid
+    from latecomer.lab import simgrid
 
     with pytest.raises(simgrid.SimGridError) as caught:
         simgrid.simulate("ring", ranks=17, platform=CROSSBAR, placement=range(17))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis.answer import answer
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.origin import origin
-from latecomer.trace import Words
+from latecomer.report.analysis.answer import answer
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.origin import origin
+from latecomer.report.trace import Words
 from trace_helpers import group_of, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))

@@ -10,9 +10,9 @@ import time
 import numpy as np
 import pytest
 from latecomer.cli import run
-from latecomer.trace import TraceError, Words, otf2_archive, read
-from latecomer.trace.alone import alone
-from latecomer.trace.otf2_export import otf2
+from latecomer.report.trace import TraceError, Words, otf2_archive, read
+from latecomer.report.trace.alone import alone
+from latecomer.report.trace.otf2_export import otf2
 from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_of
 
 RANKS, CALLS = 3, 8
@@ -153,7 +153,7 @@ def test_names_of_a_program_are_escaped(tmp_path, capsys):
 
 CUT = """
 import sys
-from latecomer.trace import TraceError, read
+from latecomer.report.trace import TraceError, read
 try:
     read(sys.argv[1])
 except TraceError as error:

@@ -4,14 +4,14 @@ import random
 
 import pytest
 from jinja2 import UndefinedError
-from latecomer.analysis.answer import answer_of, facts
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.page import page
 from latecomer.base import pages
 from latecomer.base.plain import plain
-from latecomer.report import html
-from latecomer.trace import Words
-from latecomer.trace.about import About
+from latecomer.lab.views import html
+from latecomer.report.analysis.answer import answer_of, facts
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.page import page
+from latecomer.report.trace import Words
+from latecomer.report.trace.about import About
 from page_helpers import Found, check, data_of
 from test_report import row
 from trace_helpers import arrivals_and_exits, group_of, trace_of
@@ -87,14 +87,14 @@ def test_results_have_the_same_elements_whatever_they_are_called(seed):
 
 def test_a_template_that_names_nothing_is_an_error():
     with pytest.raises(UndefinedError):
-        pages.page("latecomer.report", title="a")
+        pages.page("latecomer.lab.views", title="a")
 
 
 def test_tables_have_heads_notes_bars_and_what_a_script_selects_by_them():
     table = pages.Row(["a_b", "c"], ["1", pages.Cell("2", "best", "why", 2)], "note", "own",
                       [("wait", 0.25), ("move", 0.5)], {"rank": 3})  # fmt: skip
     text = html.pages.page(
-        "latecomer.report", wide=False, title="t", lead="", alarms=[], findings=[], note="", plot="",
+        "latecomer.lab.views", wide=False, title="t", lead="", alarms=[], findings=[], note="", plot="",
         tables=[("", ["x_y"], [table])], others=[], how=[], used=[],
     )  # fmt: skip
     found = Found(text)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from latecomer.core import registry
-from latecomer.report import looks, plot, scaling
+from latecomer.lab.views import looks, plot, scaling
 from matplotlib.colors import to_hex
 from test_report import row
 

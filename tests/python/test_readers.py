@@ -23,11 +23,11 @@ from kineto_helpers import (
     store,
     stored,
 )
-from latecomer.analysis.lateness import analyse
 from latecomer.cli import run
-from latecomer.trace import TraceError, read
-from latecomer.trace.about import NAME, About, about
-from latecomer.trace.dtypes import collective_of, communicates, in_kernel
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.trace import TraceError, read
+from latecomer.report.trace.about import NAME, About, about
+from latecomer.report.trace.dtypes import collective_of, communicates, in_kernel
 
 # ---- what an event says comes before what its kernel is called
 

@@ -18,9 +18,9 @@ from kineto_helpers import (
     store,
     stored,
 )
-from latecomer.analysis.lateness import analyse
-from latecomer.trace import TraceError, chrome, files, read
-from latecomer.trace.left_out import LeftOut
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.trace import TraceError, chrome, files, read
+from latecomer.report.trace.left_out import LeftOut
 
 # ---- damaged text
 
@@ -330,7 +330,7 @@ def test_packed_events_are_as_many_as_bytes(tmp_path, monkeypatch):
 
 
 def test_a_file_of_many_collectives_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("latecomer.trace.events.MOST_CALLS", CALLS - 1)
+    monkeypatch.setattr("latecomer.report.trace.events.MOST_CALLS", CALLS - 1)
     with pytest.raises(TraceError, match=f"collectives: more than {CALLS - 1}"):
         read(stored(tmp_path, job()))
 

@@ -10,12 +10,12 @@ import shutil
 import numpy as np
 import pytest
 from kineto_helpers import RANKS, device_job, load, store
-from latecomer.analysis.answer import answer_of, facts
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.page import page, remarks
 from latecomer.cli import run
-from latecomer.trace import TraceError, otf2_archive, read
-from latecomer.trace.about import About
+from latecomer.report.analysis.answer import answer_of, facts
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.page import page, remarks
+from latecomer.report.trace import TraceError, otf2_archive, read
+from latecomer.report.trace.about import About
 from test_otf2 import write as archive
 from trace_helpers import HOSTILE, Files, arrivals_and_exits
 

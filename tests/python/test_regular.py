@@ -12,10 +12,10 @@ from kineto_helpers import check, job, remark, stored
 from latecomer.base.regular import read as read_bytes
 from latecomer.base.regular import read_text
 from latecomer.core import networks
-from latecomer.options.arrivals import ArrivalError, read_delays
-from latecomer.rulefile import file as rules
-from latecomer.trace import read
-from latecomer.trace.model import CONTROL
+from latecomer.lab.options.arrivals import ArrivalError, read_delays
+from latecomer.lab.rules import file as rules
+from latecomer.report.trace import read
+from latecomer.report.trace.model import CONTROL
 from test_rules import RING, entry, file_of
 
 LIMIT = 60  # seconds, for a command that would wait for ever

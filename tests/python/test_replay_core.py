@@ -11,8 +11,8 @@ from test_origin_core import random_job
 class Slow:
     """Each rank's clock as it was, and as it would be."""
 
-    def __init__(self, job, less, moving, collectives, exits):
-        self.job, self.moving, self.exits_of = job, moving, exits
+    def __init__(self, job, less, parts, moving, collectives, exits):
+        self.job, self.parts, self.moving, self.exits_of = job, parts, moving, exits
         self.ranks = len(job["start"])
         self.since = job["start"].tolist()
         self.left = less.reshape(-1, self.ranks).copy()
@@ -33,8 +33,9 @@ class Slow:
 
     def compute(self, rank, until, step, inside):
         if until > self.since[rank]:
-            less = min(self.left[step, rank], until - self.since[rank])
-            self.left[step, rank] -= less
+            time = until - self.since[rank]
+            less = self.left[step, rank] * time if self.parts else min(self.left[step, rank], time)
+            self.left[step, rank] -= 0.0 if self.parts else less
             self.since[rank] = until
             self.ahead[rank] += less if inside else 0.0
 
@@ -118,13 +119,13 @@ def test_the_replay_is_that_of_the_slow_one():
         own = random.Random(seed)
         job = random_job(own)
         less = np.array([own.choice((0.0, own.uniform(-1, 2))) for _ in job["beyond"]])
-        moving = own.choice((0.0, 0.5, 1.0, 3.0))
+        moving, parts = own.choice((0.0, 0.5, 1.0, 3.0)), own.random() < 0.5
         stretches = some_stretches(own, len(job["order"]))
         collectives = some_collectives(own, job, stretches)
         found = core.TracedJob(**job).replay(
-            less=less, moving=moving, exits=exits_of, **columns(collectives, stretches)
+            less=less, parts=parts, moving=moving, exits=exits_of, **columns(collectives, stretches)
         )
-        slow, at = Slow(job, less, moving, collectives, exits_of), 0
+        slow, at = Slow(job, less, parts, moving, collectives, exits_of), 0
         assert len(found) == len(stretches)
         for (begin, end), told in zip(stretches, found, strict=True):
             slow.run(at, begin, inside=False)
@@ -141,7 +142,7 @@ def test_without_a_change_nothing_is_earlier():
         job = random_job(random.Random(seed))
         less, whole = np.zeros_like(job["beyond"]), [(0, len(job["order"]))]
         ((*_, ahead, _, _),) = core.TracedJob(**job).replay(
-            less=less, moving=1.0, exits=None, **columns([], whole)
+            less=less, parts=False, moving=1.0, exits=None, **columns([], whole)
         )
         np.testing.assert_allclose(ahead, 0, atol=1e-12)
 
@@ -167,7 +168,7 @@ def test_what_is_wrong_is_refused(wrong, words):
     job = random_job(own)
     while not len(job["rank"]):
         job = random_job(own)
-    right = {"less": np.zeros_like(job["beyond"]), "moving": 1.0, "exits": exits_of,
+    right = {"less": np.zeros_like(job["beyond"]), "parts": False, "moving": 1.0, "exits": exits_of,
              **columns([[0]], [(0, len(job["order"]))])}  # fmt: skip
     core.TracedJob(**job).replay(**right)
     with pytest.raises(ValueError, match=words):

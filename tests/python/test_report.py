@@ -8,8 +8,8 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from latecomer.report import html, plot, table
-from latecomer.results.statistics import COLUMNS, Row
+from latecomer.lab.results.statistics import COLUMNS, Row
+from latecomer.lab.views import html, plot, table
 from page_helpers import check
 from rich.console import Console
 
@@ -257,7 +257,7 @@ def test_a_column_that_would_be_empty_is_left_out(speedup, shown):
 
 
 def test_the_first_table_has_a_legend():
-    from latecomer.report.table import legend, rich_tables
+    from latecomer.lab.views.table import legend, rich_tables
     from rich.console import Console
 
     console = Console(width=80, record=True)

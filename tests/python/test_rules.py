@@ -8,8 +8,9 @@ import sys
 
 import pytest
 from dropin_helpers import cases_of, launcher_of, run_cases, run_command
-from latecomer import cli, rulefile
+from latecomer import cli
 from latecomer.core.compiled import core
+from latecomer.lab import rules as rulefile
 from latecomer.launch import preload
 from scenes_helpers import both_families
 
@@ -441,7 +442,7 @@ def test_reading_needs_no_other_package(tmp_path):
     path = written(tmp_path, EXAMPLE)
     program = (
         "import sys; from latecomer import cli; code = cli.run(sys.argv[1:]); "
-        "sys.exit(code or 'latecomer.bench' in sys.modules)"
+        "sys.exit(code or 'latecomer.lab.bench' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "rules", "check", str(path)], check=False, timeout=600

@@ -3,7 +3,7 @@
 import pytest
 from latecomer import cli
 from latecomer.command.declare import UsageError
-from latecomer.dropin import Comparison, Ended
+from latecomer.launch.dropin import Comparison, Ended
 from latecomer.verbs.settings import claimed
 from trace_helpers import Files, arrivals_and_exits
 
@@ -108,7 +108,7 @@ def test_an_interrupted_run_says_where_its_trace_is(tmp_path, monkeypatch, capsy
         Files(3).write(folder, *arrivals_and_exits(12, 3))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("latecomer.dropin.run_once", interrupted)
+    monkeypatch.setattr("latecomer.launch.dropin.run_once", interrupted)
     words = ["run", "--trace", str(folder), "--", "mpirun", "-n", "3", "./app"]
     assert cli.run(words) == 130
     told = capsys.readouterr().err

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import trace_format as native
 from kineto_helpers import NCCL, device_trace, facts, kernel, remark
-from latecomer.analysis.lateness import analyse
-from latecomer.trace import native_file, read
-from latecomer.trace.left_out import LeftOut
-from latecomer.trace.same_run import Span, together
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.trace import native_file, read
+from latecomer.report.trace.left_out import LeftOut
+from latecomer.report.trace.same_run import Span, together
 from trace_helpers import ZERO, Files, arrivals_and_exits
 
 CALLS, RANKS, LATE = 12, 4, 1

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import latecomer
 import pytest
-from latecomer import cli, picture
+from latecomer import cli
 from latecomer.base import memory
 from latecomer.core import programs, simulation
-from latecomer.picture.replay import follow
+from latecomer.lab import picture
+from latecomer.lab.picture.replay import follow
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
 LATE = ["--ranks", "4", "--times", "4,0,0,0"]

@@ -10,9 +10,9 @@ from dataclasses import replace
 import latecomer
 import numpy as np
 import pytest
-from latecomer import simgrid
 from latecomer.base.errors import DeadlineError, UserError
-from latecomer.bench import checks
+from latecomer.lab import simgrid
+from latecomer.lab.bench import checks
 from latecomer.launch import program
 from simgrid_helpers import (
     CROSSBAR,

@@ -4,7 +4,7 @@ and ranks leave as they do on the virtual network, or nearly."""
 import random
 
 import pytest
-from latecomer import simgrid
+from latecomer.lab import simgrid
 from simgrid_helpers import CROSSBAR, MATCHING, SAME_S, SEED, exits_of_both, needs_simgrid
 
 WORD_S = 100e-6 + 8 * 8e-9

@@ -157,9 +157,9 @@ MEMORY = """
 import re, sys
 from pathlib import Path
 from latecomer.core.compiled import core
-from latecomer.options.arrivals import Pattern
-from latecomer.sweep.memory import about_bytes
-from latecomer.sweep.sweep import Sweep
+from latecomer.lab.options.arrivals import Pattern
+from latecomer.lab.sweep.memory import about_bytes
+from latecomer.lab.sweep.sweep import Sweep
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20

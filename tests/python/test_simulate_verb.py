@@ -14,8 +14,8 @@ import latecomer
 import pytest
 from latecomer.core import registry
 from latecomer.core.native_choices import MODELS
-from latecomer.results.statistics import COLUMNS
-from latecomer.sweep.case import Case
+from latecomer.lab.results.statistics import COLUMNS
+from latecomer.lab.sweep.case import Case
 from mpi_helpers import wait_until
 from simulate_helpers import LONG, SMALL, refusal, rows_of, simulate
 
@@ -136,7 +136,7 @@ def test_results_are_computed_where_vectors_are_small_only(capsys):
 
 
 def test_a_wrong_result_is_reported(capsys, monkeypatch):
-    from latecomer.sweep import sweep
+    from latecomer.lab.sweep import sweep
 
     plan_of = sweep.make_plan
 
@@ -293,7 +293,7 @@ def test_a_model_is_not_called_native(capsys, monkeypatch, tmp_path):
 @pytest.fixture
 def simgrid_runs(monkeypatch):
     """Stands for SimGrid, which takes up to 16 ranks."""
-    from latecomer import simgrid
+    from latecomer.lab import simgrid
 
     def run(algorithm, *, ranks, count, arrivals, network, **more):
         if ranks > 16:

@@ -6,9 +6,9 @@ import re
 import pytest
 from dropin_helpers import cases_of
 from lab_helpers import call
-from latecomer import lab
-from latecomer.bench import checks
-from latecomer.lab import slurm
+from latecomer.lab import cluster
+from latecomer.lab.bench import checks
+from latecomer.lab.cluster import slurm
 from latecomer.launch import processes
 from mpi_helpers import installed
 from scenes_helpers import ROOT
@@ -70,21 +70,21 @@ def test_a_job_that_does_not_end_is_named(with_slurm):
 def test_a_missing_slurm_is_named_with_its_package(monkeypatch):
     monkeypatch.setattr(slurm.shutil, "which", lambda *_args, **_more: None)
     with pytest.raises(
-        lab.LabError, match=r"not installed here: munged, .*apt-get install slurm-wlm"
+        cluster.LabError, match=r"not installed here: munged, .*apt-get install slurm-wlm"
     ):
-        lab.run_with_slurm(lab.LabSpec(2, 10**9), ["srun", "true"])
+        cluster.run_with_slurm(cluster.LabSpec(2, 10**9), ["srun", "true"])
     finding = checks._slurm()
     assert not finding.ok
     assert "apt-get install slurm-wlm" in finding.remedy
 
 
 def test_a_command_is_needed(with_slurm):
-    with pytest.raises(lab.LabError, match="no command given"):
-        lab.run_with_slurm(lab.LabSpec(2, 10**9), [])
+    with pytest.raises(cluster.LabError, match="no command given"):
+        cluster.run_with_slurm(cluster.LabSpec(2, 10**9), [])
 
 
 def test_a_daemon_that_does_not_start_is_named_with_its_log(monkeypatch, tmp_path):
     monkeypatch.setattr(slurm, "_FOLDER", tmp_path)
     (tmp_path / "slurmd-node0.log").write_text("one\ntwo\nfatal: three\n")
-    with pytest.raises(lab.LabError, match=r"slurmd-node0: said \| one \| two \| fatal: three"):
+    with pytest.raises(cluster.LabError, match=r"slurmd-node0: said \| one \| two \| fatal: three"):
         slurm._run("slurmd-node0", ["sh", "-c", "echo said >&2; exit 1"])

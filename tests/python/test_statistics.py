@@ -4,9 +4,9 @@ import json
 
 import pytest
 from latecomer.core.compiled import core
-from latecomer.options.arrivals import Iteration
-from latecomer.results.samples import SampleError, read
-from latecomer.results.statistics import LabLimit, Setting, summarise
+from latecomer.lab.options.arrivals import Iteration
+from latecomer.lab.results.samples import SampleError, read
+from latecomer.lab.results.statistics import LabLimit, Setting, summarise
 
 SETTING = Setting("allreduce", 2, 8, "sum", "onelate", "perfect", "lab", "some 1.0", 1)
 HEADER = {

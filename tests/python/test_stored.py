@@ -1,15 +1,22 @@
 """Times that stay in files, and large traces by some of their stretches."""
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import trace_format as native
-from latecomer.analysis import sample
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.graph import graph_of
-from latecomer.analysis.origin import origin
 from latecomer.base.errors import UserError
-from latecomer.trace import Words, read
+from latecomer.report.analysis import sample
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.graph import graph_of
+from latecomer.report.analysis.origin import origin
+from latecomer.report.trace import Words, read
 from trace_helpers import Files, arrivals_and_exits, group_of, trace_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
+
+from played import Played
 
 
 def interleaved(folder, rng, calls, ranks):
@@ -96,6 +103,28 @@ def test_stretches_of_a_loop_stand_for_the_rest(monkeypatch, seed):
         np.testing.assert_allclose(other, one, atol=0.05 * one.sum())
     saved = [each.saved(each.without([1])) for each in (graph, whole.graph)]
     assert saved[0] == pytest.approx(saved[1], rel=0.1)
+
+
+@pytest.mark.parametrize("collectives", [0, 2])
+def test_programs_of_messages_are_represented_by_equal_times(collectives, monkeypatch):
+    def program(rank):
+        for step in range(2000):
+            yield ("compute", 0.003 if rank == 1 else 0.001)
+            yield ("send", (rank + 1) % 3)
+            yield ("receive", (rank + 2) % 3)
+            if step % 1999 == 0 and collectives:
+                yield ("allreduce",)
+
+    trace = Played([list(program(rank)) for rank in range(3)]).trace()
+    assert sum(map(len, trace.groups)) == collectives
+    whole = origin(trace)
+    monkeypatch.setattr(sample, "MOST", 4000)
+    monkeypatch.setattr(sample, "SOME", 2400)
+    begun, graph = origin(trace), graph_of(trace)
+    assert graph.times == pytest.approx(5.0, rel=0.1)
+    for name in ("waiting", "cost", "excess"):
+        one, other = getattr(whole, name), getattr(begun, name)
+        np.testing.assert_allclose(other, one, atol=0.1 * one.sum())
 
 
 def test_a_trace_that_is_not_large_is_taken_whole():

@@ -1,20 +1,31 @@
 """The time line of a step: against slow references, and what a browser does with it."""
 
 import json
+import random
+import sys
 from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis.answer import answer_of, facts, finding
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.origin import origin
-from latecomer.analysis.page import page
-from latecomer.analysis.timeline import windows
-from latecomer.trace import Words
-from latecomer.trace.about import About
-from latecomer.trace.model import Messages, Side
+from latecomer.report.analysis.answer import answer_of, facts, finding
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.origin import origin
+from latecomer.report.analysis.page import page
+from latecomer.report.analysis.timeline import windows
+from latecomer.report.analysis.wording import seconds
+from latecomer.report.trace import Words
+from latecomer.report.trace.about import About
+from latecomer.report.trace.model import OTHER_CALLS, Messages, Side
 from page_helpers import asked, data_of, dumped, needs_browser
-from trace_helpers import group_of, trace_of
+from test_unseen import HOW, played, ring, wave
+from trace_helpers import group_of, made_up, trace_of
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
+
+from culprits import halo, jobs, sweep
+from played import Played
 
 
 def job(seed, *, steps=6, ranks=5, late=2, uneven=0.002, collective="allreduce"):
@@ -76,22 +87,99 @@ def whole(part, unit):
     return pytest.approx(part, abs=2 * unit)
 
 
+def sums(trace, steps):
+    """Waiting, excess, and time in calls that are not known to wait, of each rank, in seconds."""
+    found = np.zeros((3, trace.ranks))
+    for step in steps:
+        for row, begin, until, end, *_, unknown in step["bars"]:
+            found[0, step["rows"][row]] += (until - begin) * step["unit"]
+            found[2, step["rows"][row]] += unknown * (end - begin) * step["unit"]
+        for row, begin, end in step["excess"]:
+            found[1, step["rows"][row]] += (end - begin) * step["unit"]
+    return found
+
+
+def compare(monkeypatch, trace):
+    """All steps together against the origin, whose figures are the core's, of the whole run."""
+    monkeypatch.setattr("latecomer.report.analysis.timeline._MOST", 10**6)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 10**6)
+    steps, begun = shown(trace), origin(trace)
+    found, graph = sums(trace, steps), begun.graph
+    rounding = 1e-12 + sum(3 * len(step["bars"]) * step["unit"] for step in steps)
+    np.testing.assert_allclose(found[0], begun.waiting, atol=rounding)
+    in_vain = np.bincount(graph.step, graph.waited(), len(graph.beyond)) == 0  # they are not shown
+    if not in_vain.any():
+        np.testing.assert_allclose(found[2], begun.unknown, atol=rounding)
+    assert len(steps) == (~in_vain).sum() or in_vain.all()
+    excess = begun.excess if in_vain.all() else begun.excess - graph.beyond[in_vain].sum(axis=0)
+    np.testing.assert_allclose(found[1], excess, atol=rounding)
+    waited = [sums(trace, [step])[0].sum() for step in steps]
+    assert all(one >= other - rounding for one, other in pairwise(waited))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_all_steps_together_hold_the_waiting_and_the_excess_of_the_origin(monkeypatch, seed):
-    """The origin's figures are made in another way, for the whole run at once."""
-    monkeypatch.setattr("latecomer.analysis.timeline._MOST", 100)
-    trace = job(seed)
-    steps, begun = shown(trace), origin(trace)
-    assert len(steps) == 6
-    waited, excess = np.zeros(5), np.zeros(5)
-    for step in steps:
-        for row, begin, until, *_ in step["bars"]:
-            if begin >= 0:
-                waited[step["rows"][row]] += (until - begin) * step["unit"]
-        for row, begin, end in step["excess"]:
-            excess[step["rows"][row]] += (end - begin) * step["unit"]
-    np.testing.assert_allclose(waited, begun.waiting, atol=1e-6)
-    np.testing.assert_allclose(excess, begun.excess, atol=1e-6)
+    compare(monkeypatch, job(seed))
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("program", [wave, ring])
+def test_steps_are_the_origins_however_ranks_receive(monkeypatch, program, how):
+    for slow in (None, *range(5)):
+        compare(monkeypatch, played(program, 5, slow, how))
+
+
+def test_steps_are_the_origins_whatever_the_cause(monkeypatch):
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    for each in jobs([seed]):
+        print(each.kind, each.pattern, each.ranks)
+        compare(monkeypatch, each.trace)
+
+
+def test_a_victim_that_probes_is_not_hatched():
+    for slow in range(5):
+        for step in shown(played(wave, 5, slow, "probe"), (slow,)):
+            assert {step["rows"][row] for row, *_ in step["excess"]} == {slow}
+            assert "probes" in step["words"]
+
+
+def waiting_by_step(trace):
+    """Slowly: several messages of one call wait once, and sends wait, too. By the call's number."""
+    (group,), found = trace.groups, np.zeros(len(trace.groups[0]) + 1)
+    calls = {}
+    for side, other in ((trace.messages.receive, trace.messages.send),
+                        (trace.messages.send, trace.messages.receive)):  # fmt: skip
+        for m in range(len(trace.messages)):
+            key = int(side.rank[m]), float(side.begin[m])
+            until, end = calls.get(key, (-np.inf, -np.inf))
+            if side is trace.messages.receive or side.end[m] >= other.posted[m]:
+                until = max(until, float(other.posted[m]))
+            calls[key] = until, max(end, float(side.end[m]))
+    for (rank, begin), (until, end) in calls.items():
+        step = int((group.exit[:, rank] <= begin).sum())
+        found[step] += max(0.0, min(until, end) - begin)
+    for number, (arrival, leave) in enumerate(zip(group.arrival, group.exit, strict=True)):
+        found[number] += np.clip(np.minimum(arrival.max(), leave) - arrival, 0, None).sum()
+    return found
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+def test_steps_are_in_the_order_of_their_waiting(rendezvous):
+    seed = random.randrange(1 << 30)
+    print("seed", seed)
+    own = random.Random(seed)
+    work = [[own.uniform(0, 2) for _ in range(24)] for _ in range(6)]
+    trace = Played([halo(rank, 6, lambda rank, step: work[rank][step]) for rank in range(6)],
+                   rendezvous=rendezvous).trace()  # fmt: skip
+    right = waiting_by_step(trace)
+    steps = shown(trace, ())
+    numbers = [int(step["name"].split()[1].rstrip(":,").replace(",", "")) for step in steps]
+    assert numbers[:3] == np.argsort(-right, kind="stable")[:3].tolist()
+    for number, step in zip(numbers, steps, strict=True):
+        waited = sums(trace, [step])[0].sum()
+        assert waited == pytest.approx(right[number], abs=2 * len(step["bars"]) * step["unit"])
+        assert f": {seconds(float(right[number]))} waited, " in step["name"]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -133,15 +221,60 @@ def test_the_worst_step_comes_first_and_a_typical_one_is_there():
     assert 2 <= len(steps) <= 4
 
 
-def test_a_run_whose_ranks_never_all_meet_is_cut_by_time():
-    (first, *_) = shown(job(3, collective="bcast"))
-    assert first["name"].startswith("a part of the run: ")
+def test_where_ranks_never_all_meet_each_rank_is_in_a_part_at_a_time_of_its_own():
+    """A pipeline: a part is an equal share of each rank's calls."""
+    pipeline = Played([sweep(rank, 5, lambda rank, _: 0.02 if rank == 1 else 0.01)
+                       for rank in range(5)]).trace()  # fmt: skip
+    for step in shown(pipeline, (1,)):
+        assert step["name"].startswith("a part of the run")
+        begins = [begin for begin, _ in step["spans"]]
+        if "a typical one" in step["name"]:
+            assert begins[1:] == sorted(begins[1:])
+        for row, begin, _, end, *_ in step["bars"]:
+            assert step["spans"][row][0] <= begin <= end <= step["spans"][row][1]
+        for row, begin, end in step["excess"]:
+            assert step["spans"][row][0] <= begin < end <= step["spans"][row][1]
+
+
+def test_what_is_not_known_to_wait_is_told_apart():
+    for step in shown(played(wave, 5, 1, "hidden"), ()):
+        assert step["unknown"]
+        assert OTHER_CALLS[1] in step["words"]
+        assert {row for row, *_, unknown in step["bars"] if unknown} == set(range(5))
+    assert not any(step["unknown"] for step in shown(played(wave, 5, 1, "probe")))
+
+
+def test_collectives_that_other_calls_complete_have_bars():
+    trace = made_up(calls=6)
+    arrival, leave = trace.groups[0].times()
+    late = group_of(arrival - 0.01, leave, trace.words, name="own", collective="bcast")
+    late = replace(late, completed=arrival - 0.005, arrival=arrival - 0.01, exit=arrival - 0.001)
+    for step in shown(replace(trace, overlapping=[late]), ()):
+        (number,) = [at for at, each in enumerate(step["meetings"]) if "on own" in each["what"]]
+        assert step["meetings"][number]["group"] == -1
+        assert sum(bar[6] == number for bar in step["bars"]) == 4
+
+
+def test_of_a_large_trace_the_sample_is_shown(monkeypatch):
+    monkeypatch.setattr("latecomer.report.analysis.sample.MOST", 1000)
+    monkeypatch.setattr("latecomer.report.analysis.sample.SOME", 400)
+    trace = made_up(calls=2000)
+    found = analysed(trace, skip=0)
+    steps = windows(found, (1,), lambda _: 0)
+    assert found.graph.times > 1
+    for step in steps:
+        assert step["name"].endswith(" of the sample")
+        for each in step["meetings"]:  # a call's number in the program is as in the whole trace
+            number = int(each["what"].rpartition(" ")[2].replace(",", ""))
+            assert trace.groups[each["group"]].sequence[each["call"]] == number
+            assert step["name"].startswith(f"step {number:,}")
+    assert max(each["call"] for step in steps for each in step["meetings"]) > 100
 
 
 def test_what_does_not_fit_is_left_out_and_counted(monkeypatch):
-    monkeypatch.setattr("latecomer.analysis.timeline._ARROWS", 3)
-    monkeypatch.setattr("latecomer.analysis.timeline._BARS", 12)
-    monkeypatch.setattr("latecomer.analysis.timeline._ROWS", 4)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._ARROWS", 3)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 12)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._ROWS", 4)
     trace = job(2, ranks=9)
     for step in shown(trace):
         assert 2 in step["rows"]
@@ -301,6 +434,29 @@ def test_what_is_chosen_in_one_part_is_marked_in_all(report, tmp_path):
     assert (said["button"], said["pressed"]) == ("3", "true")
     assert said["call"].startswith("Call 2 on ")
     assert said["opened"].startswith("step 2") or "step 2" not in str(data_of(report)["steps"])
+
+
+UNKNOWN = """
+const at_bar = data.steps[0].bars.find((bar) => bar[8] && bar[3] - bar[1] > 100000);
+const row = at_bar[0], y = (22 + 20 * row + 10) / at("steps").getBoundingClientRect().height;
+const [from, to] = data.steps[0].view, along = (time) => (time - from) / (to - from);
+mouse("steps", "pointermove", along((at_bar[1] + at_bar[3]) / 2), y); said.bar = text("step-status");
+mouse("steps", "pointermove", along(-20000), y); said.before = text("step-status");
+said.legend = inside.querySelectorAll(".legend i.unknown").length;
+"""
+
+
+@needs_browser
+def test_a_bar_that_is_not_known_to_wait_says_so(tmp_path):
+    found = analysed(played(wave, 5, 1, "hidden"))
+    known = facts(found)
+    text = page(found, known, answer_of(known), About(), None, {})
+    data = json.dumps({"steps": data_of(text)["steps"]}).replace("</", "<\\/")
+    said = asked(text, f"const data = {data};{UNKNOWN}", tmp_path)
+    assert ", windows: is in MPI for " in said["bar"]
+    assert said["bar"].endswith("the trace does not tell if it waits there, and for whom")
+    assert said["before"].endswith(" is not in this step then")
+    assert said["legend"] == 1
 
 
 @needs_browser

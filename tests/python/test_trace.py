@@ -8,7 +8,7 @@ import pytest
 import trace_format as native
 from latecomer import cli
 from latecomer.base.output import say
-from latecomer.trace import TraceError, Words, align, read
+from latecomer.report.trace import TraceError, Words, align, read
 from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of
 
 

@@ -10,10 +10,10 @@ import time
 
 import pytest
 from latecomer import cli
-from latecomer.analysis import code
-from latecomer.analysis.code import lines_of
 from latecomer.launch import mpi
-from latecomer.trace.about import NAME, About, about, note, program_of
+from latecomer.report.analysis import code
+from latecomer.report.analysis.code import lines_of
+from latecomer.report.trace.about import NAME, About, about, note, program_of
 from trace_helpers import Files, arrivals_and_exits
 
 CC = shutil.which("cc") or shutil.which("gcc")

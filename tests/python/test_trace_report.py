@@ -9,16 +9,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from latecomer import cli
-from latecomer.analysis import sections
-from latecomer.analysis.answer import answer, answer_of, facts
-from latecomer.analysis.cut import analysed
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.page import page
-from latecomer.analysis.summary import summary
-from latecomer.analysis.what_if import what_if
-from latecomer.analysis.wording import group_name, saved, seconds
-from latecomer.trace import TraceError, Words, export
-from latecomer.trace.about import About
+from latecomer.report.analysis import sections
+from latecomer.report.analysis.answer import answer, answer_of, facts
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.page import page
+from latecomer.report.analysis.summary import summary
+from latecomer.report.analysis.what_if import what_if
+from latecomer.report.analysis.wording import group_name, saved, seconds
+from latecomer.report.trace import TraceError, Words, export
+from latecomer.report.trace.about import About
 from latecomer.verbs import report
 from page_helpers import BROWSER, asked, check, data_of, dumped, needs_browser
 from trace_helpers import (
@@ -58,7 +58,7 @@ def slow(group, ranks):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_figures_are_those_of_a_slow_reference(monkeypatch, seed):
-    monkeypatch.setattr("latecomer.trace.model._ELEMENTS", 16)  # many stretches
+    monkeypatch.setattr("latecomer.report.trace.model._ELEMENTS", 16)  # many stretches
     rng = np.random.default_rng(seed)
     calls, ranks = int(rng.integers(3, 40)), int(rng.integers(2, 7))
     words = Words()

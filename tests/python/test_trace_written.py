@@ -14,7 +14,7 @@ from documents_helpers import ROOT
 from dropin_helpers import PATIENT, run_command
 from latecomer import cli
 from latecomer.launch import mpi, preload, program
-from latecomer.trace import read
+from latecomer.report.trace import read
 from mpi_helpers import installed
 from scenes_helpers import both_families
 from trace_helpers import HOSTILE

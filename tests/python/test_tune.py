@@ -6,12 +6,14 @@ import re
 
 import pytest
 from dropin_helpers import launcher_of
-from latecomer import cli, rulefile, tune
-from latecomer.bench.places import LocalPlace
+from latecomer import cli
 from latecomer.core.compiled import core
-from latecomer.options.errors import OptionError
-from latecomer.tune import journal as journals
-from latecomer.tune import measuring, places
+from latecomer.lab import rules as rulefile
+from latecomer.lab import tune
+from latecomer.lab.bench.places import LocalPlace
+from latecomer.lab.options.errors import OptionError
+from latecomer.lab.tune import journal as journals
+from latecomer.lab.tune import measuring, places
 
 COSTS = "alpha=100us,beta=40ns"
 

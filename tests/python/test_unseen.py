@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis.answer import answer, facts
-from latecomer.analysis.cut import analysed, between
-from latecomer.analysis.origin import as_if_idle, origin
+from latecomer.report.analysis.answer import answer, facts
+from latecomer.report.analysis.cut import analysed, between
+from latecomer.report.analysis.origin import as_if_idle, origin
 from test_origin import SLOW, STEPS, USUAL, wavefront
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))

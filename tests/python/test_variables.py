@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import pytest
 from latecomer.base.variables import variable
-from latecomer.bench import places
 from latecomer.core import networks
+from latecomer.lab.bench import places
 from latecomer.launch import mpi, program
 from latecomer.launch.mpi import LaunchError
 from scenes_helpers import ROOT, both_families, run_scene

@@ -1,18 +1,21 @@
 """The what-if: a replay of what was measured is what was measured, and simple cases by hand."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from latecomer.analysis.collectives import Collectives
-from latecomer.analysis.graph import graph_of
-from latecomer.analysis.lateness import analyse
-from latecomer.analysis.simulated import AS_IT_WAS, Simulator
-from latecomer.analysis.what_if import Replay, Scenario, what_if
 from latecomer.core.compiled import core
 from latecomer.core.programs import problem
-from latecomer.trace import Words
+from latecomer.report.analysis.answer import facts
+from latecomer.report.analysis.collectives import Collectives
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.graph import graph_of
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.simulated import AS_IT_WAS, Simulator
+from latecomer.report.analysis.what_if import Replay, Scenario, distrust, what_if
+from latecomer.report.trace import Words
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
@@ -21,10 +24,6 @@ from played import Played
 
 NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
 RANKS, COUNT = 4, 1 << 16
-
-
-def as_measured(call_class, event):
-    return None
 
 
 def simulated(calls, late, *, algorithm="ring", network=NETWORK, served=1, name="native"):
@@ -63,16 +62,32 @@ def replayed(trace, **words):
     return Replay(simulator, run).answer(scenario, 10.0).replayed, run
 
 
-@pytest.mark.parametrize("calls", [300, 60])
-def test_a_replay_of_what_was_measured_is_the_measured_run(calls):
-    trace = made_up(calls=300)
+def replays(calls):
+    """A replay of a loop in which nothing is simulated."""
+    trace = made_up(calls=calls)
     found = Collectives(graph_of(trace))
-    stretches = found.stretches(calls)
-    assert sum(end - begin for begin, end in stretches) <= calls or len(stretches) == 1
-    replay = Replay(Simulator(found, NETWORK, False, "", "ring"), run := 7.0)
-    told = replay.run(Scenario("as it was"), calls, changed=False)
-    assert told.seconds == pytest.approx(run, rel=1e-9)
-    assert told.error == pytest.approx(0, abs=1e-9)
+    return Replay(Simulator(found, NETWORK, False, "", "ring"), analyse(trace).run_seconds)
+
+
+def test_a_replay_of_what_was_measured_is_the_measured_run():
+    replay = replays(300)
+    told = replay.run(Scenario("as it was"), 300, changed=False)
+    assert told.seconds == pytest.approx(replay.run_seconds, rel=1e-9)
+    assert told.error == 0
+
+
+@pytest.mark.parametrize("asked", [{"lateness": 0.0}, {"ranks": (1,)}, {"speed": 2.0}])
+def test_stretches_tell_what_all_calls_tell(asked):
+    replay = replays(2000)
+    whole, some = (replay.run(Scenario("asked", **asked), calls, changed=True)
+                   for calls in (2000, 480))  # fmt: skip
+    assert (whole.calls, whole.error) == (2000, 0)
+    assert some.calls == 480
+    assert 0 < some.error < 0.01 * whole.seconds
+    assert some.seconds == pytest.approx(whole.seconds, abs=4 * some.error)
+    for name in ("waiting", "moving"):
+        mine, theirs = getattr(some, name), getattr(whole, name)
+        assert mine == pytest.approx(theirs, rel=0.05, abs=0.001 * whole.seconds)
 
 
 def test_groups_that_share_ranks_are_replayed_in_order():
@@ -206,6 +221,9 @@ def test_what_takes_too_long_is_left_out_and_says_so():
     trace = trace_of([group_of(*times, words)], words)
     found = what_if(trace, 1.0, seconds=0.01)
     assert any(each.replayed is None and "--budget" in each.remark for each in found.answers)
+    assert found.repeated is None
+    assert not found.trusted
+    assert "set --budget to more" in distrust(found)
 
 
 def test_efficiencies_are_those_of_pop():
@@ -238,3 +256,40 @@ def test_a_pipeline_serialises():
     found = what_if(trace, analyse(trace).run_seconds, seconds=0.2).efficiency
     assert found.load_balance == pytest.approx(1, abs=0.01)
     assert found.serialisation == pytest.approx(0.25, abs=0.01)
+
+
+def test_what_comes_behind_the_last_call_is_in_no_efficiency():
+    """Ranks compute there, or wait in MPI_Finalize."""
+    trace = made_up(calls=50)
+    longer = replace(trace, end=np.full(4, trace.groups[0].exit.max() + 3.0))
+    run = analyse(longer).run_seconds
+    assert run > analyse(trace).run_seconds + 2.9
+    found = [what_if(each, run, seconds=0.2).efficiency for each in (trace, longer)]
+    assert found[0] == found[1]
+
+
+def test_a_killed_job_lasts_as_long_as_its_messages():
+    """Its ranks do not say when they ended, and messages come behind the last collective."""
+
+    def program(rank):
+        for _ in range(3):
+            yield ("allreduce",)
+        for _ in range(100):
+            if rank > 0:
+                yield ("receive", rank - 1)
+            yield ("compute", 0.03 if rank == 1 else 0.01)
+            if rank < 3:
+                yield ("send", rank + 1)
+
+    played = Played([list(program(rank)) for rank in range(4)]).trace()
+    for groups in (played.groups, ()):
+        trace = replace(played, end=np.full(4, np.nan), groups=groups)
+        found = analysed(trace, skip=0)
+        assert found.run_seconds > 100 * 0.03
+        told = facts(found)
+        assert list(told.late) == [1]
+        assert 0 < told.saved < told.elapsed
+        asked = what_if(found.trace, found.run_seconds, graph=found.origin.graph, seconds=0.2)
+        assert 0 < asked.efficiency.parallel <= 1
+        assert all(0 < each.replayed.seconds <= 1.01 * found.run_seconds
+                   for each in asked.answers if each.replayed)  # fmt: skip

@@ -1,7 +1,7 @@
 """The format of the library's trace files, src/trace/records.hpp, for tests that write such files."""
 
 import numpy as np
-from latecomer.trace.native_file import MESSAGE, OTHER, VERSION, WHAT
+from latecomer.report.trace.native_file import MESSAGE, OTHER, VERSION, WHAT
 
 __all__ = [
     "ANY_SOURCE",

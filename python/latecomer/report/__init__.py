@@ -1,1 +1,1 @@
-"""Results for people to look at: plots and self-contained HTML pages."""
+"""Traces of jobs: their readers, what they say, and the page."""

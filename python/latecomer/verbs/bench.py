@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..base.limits import MOST_ITERATIONS, MOST_RANKS
 from ..command.declare import Seconds
-from ..options import choices
-from ..options.choices import one_of
-from ..options.errors import OptionError
+from ..lab.options import choices
+from ..lab.options.choices import one_of
+from ..lab.options.errors import OptionError
 from .options import (
     Arrivals,
     ClockSkew,
@@ -35,8 +35,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from ..bench.benchmark import Benchmark
-    from ..bench.places import Place
+    from ..lab.bench.benchmark import Benchmark
+    from ..lab.bench.places import Place
 
 Algorithms = Annotated[
     str,
@@ -167,9 +167,9 @@ def bench(
 
     Example: latecomer bench --algorithms native,ring,prereduced_ring --delay 0,5ms,50ms
     """
-    from ..bench import benchmark, places
-    from ..options import choose
-    from ..report import result
+    from ..lab.bench import benchmark, places
+    from ..lab.options import choose
+    from ..lab.views import result
 
     if "inherit" in (place, network) and places.rank_of_job():
         be_quiet()
@@ -212,8 +212,8 @@ def _answer(
     shown: str,
     files: Sequence[Path],
 ) -> int:
-    from ..bench.job import measure, take_part
-    from ..bench.result import judge, make_result
+    from ..lab.bench.job import measure, take_part
+    from ..lab.bench.result import judge, make_result
 
     benchmark = benchmark.on(place.ranks)
     if place.rank:

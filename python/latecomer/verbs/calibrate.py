@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ..command import declare
 from ..command.declare import flag
-from ..options.errors import OptionError
+from ..lab.options.errors import OptionError
 from .bench import Deadline, Mpi, Nodes, PerNode, PlaceOption, Rate, be_quiet, place_and_costs
 from .options import Json, Ranks, nodes_for, option
 
@@ -65,11 +65,11 @@ def calibrate(
 
     Example: latecomer calibrate --nodes 8 --rate 200mbit --plot calibration.svg
     """
-    from ..bench import places
-    from ..calibrate import job
     from ..core.networks import default_path
+    from ..lab.bench import places
+    from ..lab.calibrate import job
+    from ..lab.views import result
     from ..launch import program
-    from ..report import result
 
     if "inherit" in (place, network) and places.rank_of_job():
         be_quiet()
@@ -91,7 +91,7 @@ def calibrate(
     for path in output or ():
         found.write(path)
     if plot:
-        from ..calibrate import plot as calibration  # matplotlib takes a while to load
+        from ..lab.calibrate import plot as calibration  # matplotlib takes a while to load
 
         for path in plot:
             calibration.save(found, path)

@@ -10,7 +10,7 @@ from ..base.called import called
 from .options import Json
 
 if TYPE_CHECKING:
-    from ..bench.checks import Finding
+    from ..lab.bench.checks import Finding
 
 
 def doctor(as_json: Json = False) -> int:
@@ -21,7 +21,7 @@ def doctor(as_json: Json = False) -> int:
     Example: latecomer doctor
     """
     from ..base.output import print_json
-    from ..bench.checks import can_bench, findings
+    from ..lab.bench.checks import can_bench, findings
 
     found = findings()
     ready = can_bench(found)
@@ -40,7 +40,7 @@ def _text(found: Sequence[Finding], ready: bool) -> str:
 
 def _launchers(found: Sequence[Finding]) -> list[str]:
     """Tell whether `latecomer run` works, for those who only want that."""
-    from ..bench.checks import can_run
+    from ..lab.bench.checks import can_run
 
     verb = f"`{called()} run -- mpirun ...`"
     if able := can_run(found):

@@ -11,7 +11,7 @@ from ..launch.processes import DEFAULT_DEADLINE_S
 from .options import ClockSkew, Json, option
 
 if TYPE_CHECKING:
-    from .. import lab
+    from ..lab import cluster
 
 Nodes = Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)]
 Rate = Annotated[
@@ -73,11 +73,11 @@ def run(
 
     Example: latecomer lab run --nodes 4 --rate 200mbit -- ./app --size 1024
     """
-    from .. import lab
+    from ..lab import cluster
 
     spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew)
     announce = None if quiet else say
-    return lab.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
+    return cluster.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
 
 
 def slurm(
@@ -95,11 +95,11 @@ def slurm(
 
     Example: latecomer lab slurm --nodes 4 -- srun --mpi=pmi2 -n 4 ./app
     """
-    from .. import lab
+    from ..lab import cluster
 
     spec = _spec(nodes, rate, per_node, None, 50, None)
     announce = None if quiet else say
-    return lab.run_with_slurm(spec, command, deadline=deadline, announce=announce)
+    return cluster.run_with_slurm(spec, command, deadline=deadline, announce=announce)
 
 
 def check(
@@ -118,10 +118,10 @@ def check(
     """
     from rich.console import Console
 
-    from .. import lab
+    from ..lab import cluster
 
     with Console(stderr=True).status("measuring the links ..."):
-        result = lab.check(_spec(nodes, rate, 1, burst, queue_ms, congestion))
+        result = cluster.check(_spec(nodes, rate, 1, burst, queue_ms, congestion))
     if as_json:
         print_json(result.as_dict())
     else:
@@ -142,11 +142,11 @@ def shell(
 
     Example: latecomer lab shell --nodes 4 --rate 200mbit
     """
-    from .. import lab
+    from ..lab import cluster
 
-    spec = lab.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew))
+    spec = cluster.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew))
     say(f"{spec.describe()}; hosts node0 to node{nodes - 1}; leave with exit")
-    return lab.shell(spec)
+    return cluster.shell(spec)
 
 
 def _spec(
@@ -157,21 +157,21 @@ def _spec(
     queue_ms: int,
     congestion: str | None,
     clock_skew: str | None = None,
-) -> lab.LabSpec:
-    from .. import lab
+) -> cluster.LabSpec:
+    from ..lab import cluster
 
-    return lab.LabSpec(
+    return cluster.LabSpec(
         nodes,
-        lab.parse_rate(rate),
+        cluster.parse_rate(rate),
         per_node=per_node,
-        burst_bytes=None if burst is None else lab.parse_bytes(burst),
+        burst_bytes=None if burst is None else cluster.parse_bytes(burst),
         queue_ms=queue_ms,
         congestion=congestion,
-        clock_skew_s=lab.parse_skew(clock_skew or "0"),
+        clock_skew_s=cluster.parse_skew(clock_skew or "0"),
     )
 
 
-def _text(result: lab.CheckResult) -> str:
+def _text(result: cluster.CheckResult) -> str:
     rows = [
         ("network", result.network),
         (
@@ -196,7 +196,7 @@ def _text(result: lab.CheckResult) -> str:
     return "\n".join(f"{name:30} {value}" for name, value in rows)
 
 
-def _round_trip(result: lab.CheckResult) -> str:
+def _round_trip(result: cluster.CheckResult) -> str:
     times = (result.rtt_median_s, result.rtt_q1_s, result.rtt_q3_s)
     return "{:.0f} us [{:.0f}-{:.0f}]".format(*(1e6 * time for time in times))
 

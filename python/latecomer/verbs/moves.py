@@ -10,7 +10,7 @@ from .times import Times
 if TYPE_CHECKING:
     from ..core.programs import Schedule
     from ..core.simulation import Move, Simulation
-    from ..picture.replay import Load
+    from ..lab.picture.replay import Load
 
 
 def moves_text(
@@ -43,7 +43,7 @@ def _log(simulation: Simulation, unit: str, scale: float) -> Iterator[str]:
 def _contents(
     schedule: Schedule, simulation: Simulation, nodes: Sequence[int]
 ) -> Iterator[tuple[Move, str]]:
-    from ..picture.replay import follow, segments
+    from ..lab.picture.replay import follow, segments
 
     loads = follow(schedule, simulation, nodes).loads
     pieces = segments(loads.values())

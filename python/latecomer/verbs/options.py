@@ -10,7 +10,7 @@ from typing import Annotated
 from ..base.limits import MOST_RANKS, MOST_SEED
 from ..command import declare
 from ..command.declare import Option, UsageError, bad_value, flag
-from ..options import choices
+from ..lab.options import choices
 
 
 @dataclass(frozen=True)

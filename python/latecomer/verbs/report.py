@@ -12,22 +12,21 @@ from ..base.limits import MOST_CALLS
 from ..base.output import folded, print_json, progress_bar, say
 from ..base.written import check_apart, write_text
 from ..command.declare import argument, bad_value
-from ..options.choices import LONGEST_S
+from ..lab.options.choices import LONGEST_S
 from .options import Json, option, refuse
 from .settings import fresh_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from ..analysis.answer import Answer, Facts
-    from ..analysis.lateness import Lateness
-    from ..analysis.what_if import WhatIf
-    from ..trace import Trace
-    from ..trace.about import About
+    from ..report.analysis.answer import Answer, Facts
+    from ..report.analysis.lateness import Lateness
+    from ..report.analysis.what_if import WhatIf
+    from ..report.trace import Trace
+    from ..report.trace.about import About
 
 NATIVE = "openmpi-4.1"
-_MANY = 256  # ranks: the calls of more take so long that only the chief questions are asked ...
-_FOR_MANY = 5.0  # ... for so many seconds, if nobody said for how many
+_SHORT, _LONG = 2.5, 5.0  # seconds of simulation for few and for many ranks
 
 Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
 Html = Annotated[
@@ -49,8 +48,8 @@ Native = Annotated[
 Budget = Annotated[
     float | None,
     option("--budget", "S", "Simulate for about so long; longer traces are represented by "
-           "stretches. 0 leaves the what-if out. The default is 2.5, and more for many ranks; "
-           "above 256 ranks only the chief questions are asked without this option.",
+           "stretches, and where that is too little the chief questions are answered. 0 leaves "
+           "the what-if out. The default is 2.5, and up to 5 for many ranks.",
            min=0, max=LONGEST_S),
 ]  # fmt: skip
 Skip = Annotated[
@@ -107,8 +106,8 @@ def report(
 
     Example: latecomer report FOLDER --html report.html
     """
-    from ..trace import read
-    from ..trace.about import NAME
+    from ..report.trace import read
+    from ..report.trace.about import NAME
 
     part = _part(skip, start, end)
     outputs = [file for file in (html, perfetto, csv, parquet) if file]
@@ -124,7 +123,7 @@ def report(
     check_apart(outputs, [*trace.inputs, folder / NAME])
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
     if perfetto or csv or parquet or otf2:
-        from ..trace import export, otf2_export
+        from ..report.trace import export, otf2_export
 
         writers = ((perfetto, export.perfetto), (csv, export.csv), (parquet, export.parquet),
                    (otf2, otf2_export.otf2))  # fmt: skip
@@ -164,10 +163,10 @@ class Seen:
 
 def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
     """The answer, with lines of the program where they can be found; `known` of its facts."""
-    from ..analysis.answer import answer_of, facts
-    from ..analysis.code import lines_of
-    from ..analysis.cut import analysed
-    from ..trace.about import about
+    from ..report.analysis.answer import answer_of, facts
+    from ..report.analysis.code import lines_of
+    from ..report.analysis.cut import analysed
+    from ..report.trace.about import about
 
     found = analysed(trace, **part)
     run = about(Path(trace.source), trace.started)
@@ -200,15 +199,15 @@ def _report(
     seconds: float | None,
     as_json: bool,
 ) -> int:
-    from ..analysis.answer import HANG
-    from ..analysis.page import remarks
-    from ..analysis.parts import lines
+    from ..report.analysis.answer import HANG
+    from ..report.analysis.page import remarks
+    from ..report.analysis.parts import lines
 
     seen = see(trace, part)
     found = seen.found
     answers = what_if_of(seen, network, native, seconds)
     if as_json:
-        from ..analysis.summary import summary
+        from ..report.analysis.summary import summary
 
         print_json(summary(found, seen.facts, seen.said, answers) | _run(seen.about))
         return 0 if html is None or write_page(seen, answers, html) else 1
@@ -228,12 +227,9 @@ def what_if_of(
     seen: Seen, network: str = "", native: str = NATIVE, seconds: float | None = None
 ) -> WhatIf | None:
     """Simulations for about so long; None: of 0 seconds, or without calls."""
-    ranks = seen.found.trace.ranks
-    many = seconds is None and ranks > _MANY
-    budget = seconds if seconds is not None else _FOR_MANY if many else max(2.5, ranks / 16)
-    if not budget or not _has_calls(seen.found):
-        return None
-    return _answers(seen, network, native, budget, chiefly=many)
+    usual = min(max(_SHORT, seen.found.trace.ranks / 16), _LONG)
+    budget = usual if seconds is None else seconds
+    return _answers(seen, network, native, budget) if budget and _has_calls(seen.found) else None
 
 
 def _has_calls(found: Lateness) -> bool:
@@ -266,8 +262,8 @@ def _page(seen: Seen, answers: WhatIf | None) -> str:
     """The page, with what was used."""
     import latecomer
 
-    from ..analysis.page import page
     from ..core import networks
+    from ..report.analysis.page import page
 
     trace = seen.found.trace
     used: dict[str, Any] = {
@@ -288,12 +284,10 @@ def _span(factors: Collection[float]) -> str:
     return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
 
 
-def _answers(
-    seen: Seen, network: str, native: str, seconds: float, *, chiefly: bool
-) -> WhatIf | None:
-    from ..analysis.what_if import what_if
+def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | None:
     from ..base.variables import variable
     from ..core import networks
+    from ..report.analysis.what_if import what_if
 
     named, found = networks.chosen(network), seen.found
     with progress_bar() as bar:
@@ -301,10 +295,10 @@ def _answers(
         try:
             return what_if(
                 found.trace, found.run_seconds, late=seen.facts.late,
-                graph=found.origin.graph if found.origin else None,
+                graph=found.graph,
                 network=named.text, source=named.source,
                 known=named != networks.UNNAMED, assumed=variable(networks.VARIABLE) or "",
-                native=native, seconds=seconds, chiefly=chiefly,
+                native=native, seconds=seconds,
                 report=lambda name: bar.update(task, description=f"what if: {name}"),
             )  # fmt: skip
         except ValueError as error:
@@ -313,10 +307,10 @@ def _answers(
 
 
 def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
-    from ..analysis.what_if import baseline, chief, distrust, label
-    from ..analysis.wording import saved, seconds
+    from ..report.analysis.what_if import baseline, chief, distrust, label
+    from ..report.analysis.wording import saved, seconds
 
-    if not answers.trusted:
+    if not answers.trusted or answers.repeated is None:
         return [f"What if: {distrust(answers)}"]
     lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
              f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip

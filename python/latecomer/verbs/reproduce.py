@@ -73,8 +73,8 @@ def reproduce(
 
     Example: latecomer reproduce proficz2018 --tables 3 --plot proficz2018.png
     """
-    from ..options.choices import one_of
-    from ..report.result import check_paths
+    from ..lab.options.choices import one_of
+    from ..lab.views.result import check_paths
 
     job = _job()
     shown = "json" if as_json else one_of("--format", format_, _FORMATS)

@@ -11,7 +11,7 @@ from ..command.declare import UsageError, argument
 from .options import Json, PerNode, Placement, option
 
 if TYPE_CHECKING:
-    from ..rulefile import Explained, Question, RulesFile
+    from ..lab.rules import Explained, Question, RulesFile
 
 File = Annotated[Path, argument("FILE", "A file of rules, as `latecomer tune` writes it.")]
 Collective = Annotated[
@@ -56,7 +56,7 @@ def check(file: File, as_json: Json = False) -> int:
 
     Example: latecomer rules check rules.json
     """
-    from ..rulefile import read
+    from ..lab.rules import read
 
     found = read(file)
     if as_json:
@@ -86,9 +86,9 @@ def explain(
     --delay 300ms
     """
     from ..core.compiled import core
-    from ..options.placement import choose_placement
-    from ..rulefile import Question, read
-    from ..rulefile import explain as ask
+    from ..lab.options.placement import choose_placement
+    from ..lab.rules import Question, read
+    from ..lab.rules import explain as ask
 
     found = read(file)
     if collective is None or ranks is None or size is None:
@@ -115,7 +115,7 @@ def explain(
 
 
 def _list(file: RulesFile, as_json: bool) -> int:
-    from ..rulefile import in_words
+    from ..lab.rules import in_words
 
     if as_json:
         print_json({"file": str(file.path), "collectives": file.collectives})

@@ -16,8 +16,8 @@ from .options import Json, option, refuse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..analysis.answer import Answer
-    from ..dropin import Comparison, Ended, Wishes
+    from ..launch.dropin import Comparison, Ended, Wishes
+    from ..report.analysis.answer import Answer
 
 _TURNS = 3
 
@@ -133,7 +133,7 @@ def run(
 
     Example: latecomer run --observe -- mpirun -n 4 ./app
     """
-    from ..dropin import Wishes
+    from ..launch.dropin import Wishes
     from . import settings
 
     if html is None and output is not None and output.suffix == ".html":
@@ -180,7 +180,7 @@ def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Pa
 
 
 def _check_trace(wishes: Wishes, off: bool, compare: bool, page: Path | None) -> None:
-    from ..trace.native import is_folder_of_trace
+    from ..report.trace.native import is_folder_of_trace
 
     if page and not wishes.trace:
         raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
@@ -227,7 +227,7 @@ def _launcher(command: list[str] | None) -> list[str]:
 
 
 def _print_variables(wishes: Wishes, as_json: bool) -> int:
-    from ..dropin import preload_variables
+    from ..launch.dropin import preload_variables
 
     variables = preload_variables(wishes)
     if as_json:
@@ -241,8 +241,8 @@ def _print_variables(wishes: Wishes, as_json: bool) -> int:
 def _note(trace: Path, command: list[str]) -> None:
     """For the report: how the trace was made."""
     from ..launch.mpi import library_of
-    from ..trace.about import note
-    from ..trace.native import is_folder_of_trace
+    from ..report.trace.about import note
+    from ..report.trace.native import is_folder_of_trace
 
     if is_folder_of_trace(trace):
         note(trace, command, library_of(command[0]))
@@ -256,8 +256,8 @@ def _run(
     deadline: float | None,
     as_json: bool,
 ) -> int:
-    from ..dropin import run_once
-    from ..trace.native import is_folder_of_trace
+    from ..launch.dropin import run_once
+    from ..report.trace.native import is_folder_of_trace
     from .settings import claimed
 
     try:
@@ -288,7 +288,7 @@ def _answer(
     command: list[str], ended: Ended, trace: Path | None, page: Path | None
 ) -> Answer | None:
     """From the trace if there is one, else from what the ranks summed up."""
-    from ..trace.native import is_folder_of_trace
+    from ..report.trace.native import is_folder_of_trace
 
     if trace and is_folder_of_trace(trace):
         found = _answer_of_trace(trace, page, ended.summary)
@@ -300,9 +300,9 @@ def _answer(
 def _answer_of_trace(
     trace: Path, page: Path | None, job: Mapping[str, Any] | None
 ) -> Answer | None:
-    from ..analysis.job import unseen
     from ..base.errors import UserError
-    from ..trace import read
+    from ..report.analysis.job import unseen
+    from ..report.trace import read
     from .report import see, what_if_of, write_page
 
     try:
@@ -323,10 +323,10 @@ def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") 
     import time
     from dataclasses import replace
 
-    from ..analysis.answer import answer_of
-    from ..analysis.code import lines_of
-    from ..analysis.job import facts_of_job
-    from ..trace.about import About, program_of
+    from ..report.analysis.answer import answer_of
+    from ..report.analysis.code import lines_of
+    from ..report.analysis.job import facts_of_job
+    from ..report.trace.about import About, program_of
     from .settings import fresh_folder
 
     run = About(program=program_of(command), started=time.time() - job["elapsed_s"])
@@ -338,7 +338,7 @@ def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") 
 def _compare(
     command: list[str], wishes: Wishes, turns: int, deadline: float | None, as_json: bool
 ) -> int:
-    from ..dropin import Comparison, compare
+    from ..launch.dropin import Comparison, compare
 
     result = compare(command, wishes, turns=turns, deadline=deadline, progress=say)
     if not isinstance(result, Comparison):
@@ -359,7 +359,7 @@ def _compare(
 
 
 def _say_all(lines: list[str]) -> None:
-    from ..analysis.answer import HANG
+    from ..report.analysis.answer import HANG
 
     for line in lines:
         say(line, hang=HANG)
@@ -378,7 +378,7 @@ def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wish
 
 def _kept(trace: Path | None) -> str:
     """Tell what there is of a job that did not come to its end."""
-    from ..trace.native import is_folder_of_trace
+    from ..report.trace.native import is_folder_of_trace
 
     if trace and is_folder_of_trace(trace):
         return f"{called()} report {shlex.quote(str(trace))} reads the calls before that"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from ..command.declare import UsageError, bad_value
 
 if TYPE_CHECKING:
-    from ..dropin import Wishes
+    from ..launch.dropin import Wishes
 
 _PROGRESS = ("none", "thread")
 
@@ -33,7 +33,7 @@ def check_values(wishes: Wishes) -> None:
     if wishes.min_bytes is not None:
         core.parse_bytes("--min-bytes", wishes.min_bytes)
     if wishes.rules is not None:
-        from ..rulefile import read
+        from ..lab.rules import read
 
         read(wishes.rules)
     if wishes.wisdom is not None and wishes.wisdom.exists():
@@ -78,8 +78,8 @@ def claimed(trace: Path | None) -> Iterator[None]:
     if trace is None:
         yield
         return
-    from ..trace.about import NAME
-    from ..trace.native import is_folder_of_trace
+    from ..report.trace.about import NAME
+    from ..report.trace.native import is_folder_of_trace
 
     made = not trace.exists()
     trace.mkdir(mode=0o700, exist_ok=True)

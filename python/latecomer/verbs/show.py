@@ -21,7 +21,7 @@ from .times import Times, read_times
 
 if TYPE_CHECKING:
     from ..core.compiled import core
-    from ..picture import Labels
+    from ..lab.picture import Labels
 
 Algorithm = Annotated[
     str, argument("ALGORITHM", "An algorithm's name, or name:parameter=value:parameter=value.")
@@ -148,7 +148,7 @@ def show(
     Example: latecomer show sorted_linear_tree --ranks 4 --arrivals 4,0,0,0 --svg slt.svg
     """
     from ..core.registry import check_choice
-    from ..options.placement import choose_placement
+    from ..lab.options.placement import choose_placement
 
     _check(rank, ranks, svg, html, beside)
     known = read_times(arrivals, network)
@@ -189,11 +189,11 @@ def _check(
             "--rank", f"{rank}; give a rank from 0 to {ranks - 1}, since there are {ranks}"
         )
     if picture:
-        from ..picture import check_picture
+        from ..lab.picture import check_picture
 
         check_picture(picture, ranks)
     if html:
-        from ..picture import check_page
+        from ..lab.picture import check_page
 
         check_page(html, ranks)
     elif beside:
@@ -332,7 +332,7 @@ def _as_json(shown: Shown, rank: int | None) -> dict[str, Any]:
 
 
 def _draw(file: Path, shown: Shown) -> None:
-    from ..picture import write
+    from ..lab.picture import write
 
     write(file, shown.schedule, shown.simulation, _labels(shown), shown.nodes)
     say(f"wrote {file}")
@@ -340,7 +340,7 @@ def _draw(file: Path, shown: Shown) -> None:
 
 def _play(file: Path, all_shown: list[Shown]) -> None:
     from ..core.compiled import core
-    from ..picture import Call, write_page
+    from ..lab.picture import Call, write_page
 
     calls = [Call(each.schedule, each.simulation, each.nodes) for each in all_shown]
     first, times = calls[0].schedule, all_shown[0].times
@@ -357,6 +357,6 @@ def _play(file: Path, all_shown: list[Shown]) -> None:
 
 
 def _labels(shown: Shown) -> Labels:
-    from ..picture import Labels
+    from ..lab.picture import Labels
 
     return Labels(*shown.times.unit(float(shown.simulation.exits.max())))

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from ..base.limits import MOST_ITERATIONS, MOST_RANKS
 from ..command.declare import Seconds, bad_value
-from ..options import choices
-from ..options.choices import one_of
+from ..lab.options import choices
+from ..lab.options.choices import one_of
 from .options import (
     Arrivals,
     Collective,
@@ -157,12 +157,12 @@ def simulate(
     from ..base.output import say
     from ..core import networks
     from ..core.compiled import core
-    from ..options import choose
-    from ..report.result import check_paths, check_report
-    from ..sweep import engines, sweep
-    from ..sweep.panels import check_panels
-    from ..sweep.result import judge, make_result
-    from ..sweep.run import simulate_all
+    from ..lab.options import choose
+    from ..lab.sweep import engines, sweep
+    from ..lab.sweep.panels import check_panels
+    from ..lab.sweep.result import judge, make_result
+    from ..lab.sweep.run import simulate_all
+    from ..lab.views.result import check_paths, check_report
 
     named = networks.chosen(network)
     nodes = _nodes(ranks, nodes, per_node)
@@ -207,7 +207,7 @@ def simulate(
 
 def _nodes(ranks: str | None, nodes: str | None, per_node: int | None) -> str | None:
     """The list of numbers of nodes, by --nodes or by --ranks. Raises UsageError, OptionError."""
-    from ..options.ranges import parse_numbers, read_whole
+    from ..lab.options.ranges import parse_numbers, read_whole
 
     if ranks is None:
         return nodes

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..base.limits import MOST_ITERATIONS
 from ..base.output import print_json, say
 from ..command.declare import Seconds, UsageError, argument, bad_value
-from ..options import choices
-from ..options.choices import one_of
+from ..lab.options import choices
+from ..lab.options.choices import one_of
 from .bench import Mpi, Network, Nodes, PerNode, PlaceOption, Rate
 from .options import Arrivals, Estimate, Json, Ranks, Seed, nodes_for, option
 
 if TYPE_CHECKING:
-    from ..bench.places import Place
-    from ..tune import Grid, Journal
+    from ..lab.bench.places import Place
+    from ..lab.tune import Grid, Journal
 
 Launcher = Annotated[
     list[str] | None,
@@ -111,11 +111,11 @@ def tune(
 
     Example: latecomer tune --nodes 4 --bytes 256KiB,1MiB --output rules.json
     """
-    from .. import tune as tuning
     from ..core import registry
     from ..core.compiled import core
-    from ..options.choose import read_seconds
-    from ..options.ranges import parse_numbers
+    from ..lab import tune as tuning
+    from ..lab.options.choose import read_seconds
+    from ..lab.options.ranges import parse_numbers
 
     every = list(registry.collectives())
     named = every if collectives == "all" else collectives.split(",")
@@ -150,8 +150,8 @@ def tune(
 
 
 def _measure(grid: Grid, place: Place, journal: Journal, deadline: float | None) -> None:
-    from ..tune import measure
-    from ..tune.journal import announce
+    from ..lab.tune import measure
+    from ..lab.tune.journal import announce
 
     cells = grid.cells()
     announce(journal, len(cells))
@@ -165,7 +165,7 @@ def _measure(grid: Grid, place: Place, journal: Journal, deadline: float | None)
 
 
 def _content(grid: Grid, place: Place, journal: Journal, spread: str) -> dict[str, Any]:
-    from ..tune import rules_of
+    from ..lab.tune import rules_of
 
     cells = {(cell.collective, cell.bytes): journal.cells[cell.name] for cell in grid.cells()}
     comment = f"{place.name}, {shlex.join(['latecomer', *sys.argv[1:]])}"

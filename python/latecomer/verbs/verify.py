@@ -78,7 +78,7 @@ class Nodes:
 
     def of(self, ranks: int) -> tuple[int, ...]:
         """The node of each rank. Raises OptionError and ValueError."""
-        from ..options.placement import choose_placement
+        from ..lab.options.placement import choose_placement
 
         return choose_placement(ranks, self.per_node, self.placement)
 

@@ -1,0 +1,113 @@
+"""A benchmark: its checked options."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...base.output import say
+from ...core import registry
+from ..options.arrivals import Iteration, Pattern
+from ..options.choices import IMBALANCES, NO_OPERATOR, TYPE_BYTES, one_of
+from ..options.choose import check_progress, runs_ahead
+from ..options.errors import OptionError
+
+_PROGRAMS = {"reversed": "wrong", "as-configured": "declared"}  # words of the program
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Options of a benchmark; times in seconds."""
+
+    collective: str
+    algorithms: list[str]
+    count: int
+    type: str
+    op: str
+    pattern: Pattern
+    delays: list[float]
+    iterations: int
+    warmup: int
+    seed: int
+    compute: float
+    edge: float
+    estimate: str
+    progress: str
+    root: int = 0
+    imbalance: str = "phase"
+
+    def __post_init__(self) -> None:
+        check_progress(self.progress, self.algorithms)
+        check_imbalance(self)
+
+    def on(self, ranks: int) -> Benchmark:
+        """The benchmark for so many ranks: where each has a part of the vector, parts are equal.
+
+        Raises OptionError.
+        """
+        if self.root >= ranks:
+            raise OptionError("--root out of range", self.root, f"use 0 to {ranks - 1}")
+        if not registry.collectives()[self.collective].parted or self.count % ranks == 0:
+            return self
+        rounded = -(-self.count // ranks) * ranks
+        say(f"{rounded} numbers in the vector instead of {self.count}: {rounded // ranks} a rank")
+        return replace(self, count=rounded)
+
+    @property
+    def background(self) -> bool:
+        """Tell whether ranks receive before they arrive."""
+        return runs_ahead(self.progress, self.algorithms)
+
+    @property
+    def bytes(self) -> int:
+        """The size of the vector."""
+        return self.count * TYPE_BYTES[self.type]
+
+    @property
+    def arrival(self) -> str:
+        """The pattern, and its subject where it is none of arrivals."""
+        name = self.pattern.name
+        return name if self.imbalance == "phase" else f"{name} in {self.imbalance}"
+
+    def extra(self, iteration: Iteration) -> float:
+        """About how many seconds the delays add to a call."""
+        combined = len(iteration.late).bit_length()  # vectors, on a rank that combines many
+        times = {"phase": 1, "data": 0, "operator": combined}
+        return times[self.imbalance] * max(iteration.late)
+
+    def job(self, ranks: int) -> list[Iteration]:
+        """The iterations, in order. Raises ArrivalError."""
+        return self.pattern.iterations(ranks, self.delays, self.iterations, self.seed)
+
+    def arguments(self) -> list[str]:
+        """The options of the benchmark program, but for files and network."""
+        values = {
+            "algorithms": ",".join(self.algorithms),
+            "collective": self.collective,
+            "root": self.root,
+            "count": self.count,
+            "type": self.type,
+            **({} if self.op == NO_OPERATOR else {"op": self.op}),
+            "imbalance": self.imbalance,
+            "compute": self.compute,
+            "edge": self.edge,
+            "estimate": _PROGRAMS.get(self.estimate, self.estimate),
+            "progress": _PROGRAMS.get(self.progress, self.progress),
+            "warmup": self.warmup,
+            "seed": self.seed,
+        }
+        return [word for name, value in values.items() for word in (f"--{name}", str(value))]
+
+
+def check_imbalance(benchmark: Benchmark) -> None:
+    """Check that --uneven goes with the other options. Raises OptionError."""
+    kind, option = benchmark.imbalance, f"--uneven {benchmark.imbalance}"
+    if one_of("--uneven", kind, IMBALANCES) == "phase":
+        return
+    if benchmark.op == NO_OPERATOR:
+        remedy = "use allreduce or reduce: it combines nothing"
+        raise OptionError(f"{option} with --collective", benchmark.collective, remedy)
+    if kind == "data" and benchmark.op != "over":
+        raise OptionError(f"{option} with --op", benchmark.op, "use over: it skips clear pixels")
+    if benchmark.estimate == "reversed":
+        remedy = "leave one of them out: nobody arrives late"
+        raise OptionError(f"{option} with --estimate", benchmark.estimate, remedy)

@@ -1,0 +1,162 @@
+"""Checks of this machine, with the remedy for each that fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...base.errors import UserError
+from ...launch import mpi, preload, processes, program
+from .. import simgrid
+from ..cluster import privilege, slurm
+
+_BUILD = "run ./demo or ./test at the root of the clone"
+_INSTALL = {
+    "openmpi": "apt-get install openmpi-bin libopenmpi-dev",
+    "mpich": ".venv/bin/pip install mpich, or apt-get install mpich libmpich-dev; then ./demo",
+}
+_THREADS = re.compile(r"^option:threads:.*MPI_THREAD_MULTIPLE:\s*(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of `latecomer doctor`."""
+
+    name: str
+    ok: bool
+    text: str
+    remedy: str = ""  # if not ok
+
+
+def findings() -> list[Finding]:
+    """All findings, in the order in which they are shown."""
+    families = mpi.families()
+    return [
+        _core(),
+        *(_family(name, families) for name in _INSTALL),
+        *_thread_levels(families),
+        *(_bench(family.name) for family in families),
+        _dropin(),
+        *_namespaces(),
+        _simgrid(),
+        _slurm(),
+        _tool("C++ compiler", ("c++", "g++", "clang++"), "apt-get install g++"),
+        _tool("CMake", ("cmake",), "apt-get install cmake"),
+        Finding("cores", True, str(len(os.sched_getaffinity(0)))),
+        Finding("memory", True, _memory()),
+    ]
+
+
+def can_bench(found: Sequence[Finding]) -> bool:
+    """Tell whether there are the core, and an MPI library with the benchmark program for it."""
+    good = {finding.name for finding in found if finding.ok}
+    families = [name for name in _INSTALL if {_mpi_line(name), _bench_line(name)} <= good]
+    return _CORE in good and bool(families)
+
+
+def can_run(found: Sequence[Finding]) -> list[str]:
+    """The MPI libraries whose programs can run with the drop-in library."""
+    good = {finding.name for finding in found if finding.ok}
+    return [name for name in _INSTALL if {_mpi_line(name), _DROPIN} <= good]
+
+
+_CORE, _DROPIN = "compiled core", "drop-in library"
+
+
+def _mpi_line(family: str) -> str:
+    return f"MPI library {family}"
+
+
+def _bench_line(family: str) -> str:
+    return f"benchmark for {family}"
+
+
+def _core() -> Finding:
+    try:
+        from ...core.compiled import __version__
+    except ImportError as error:
+        return Finding(_CORE, False, str(error), _BUILD)
+    return Finding(_CORE, True, f"latecomer {__version__}")
+
+
+def _family(name: str, families: Sequence[mpi.Family]) -> Finding:
+    own = [family for family in families if family.name == name]
+    if not own:
+        return Finding(_mpi_line(name), False, "not found", _INSTALL[name])
+    return Finding(_mpi_line(name), True, "; ".join(map(_describe, own)))
+
+
+def _describe(family: mpi.Family) -> str:
+    compiler = "" if family.mpicc else ", no compiler wrapper"
+    return f"{family.version} ({family.mpirun}{compiler})"
+
+
+def _thread_levels(families: Sequence[mpi.Family]) -> Iterator[Finding]:
+    """Only Open MPI tells without starting a job."""
+    for family in families:
+        info = family.mpirun.with_name("ompi_info")
+        if family.name == "openmpi" and info.exists():
+            answer = _THREADS.search(processes.output_of([str(info), "--parsable", "--config"]))
+            if answer:
+                ok = answer[1] == "yes"
+                text = "MPI_THREAD_MULTIPLE" if ok else "no MPI_THREAD_MULTIPLE"
+                remedy = "background progress needs a library configured with it"
+                yield Finding(f"threads of {family.name}", ok, text, remedy)
+
+
+def _bench(family: str) -> Finding:
+    if path := program.find(family):
+        return Finding(_bench_line(family), True, str(path))
+    return Finding(_bench_line(family), False, "not built", _BUILD)
+
+
+def _dropin() -> Finding:
+    try:
+        return Finding(_DROPIN, True, str(preload.library()))
+    except UserError:
+        return Finding(_DROPIN, False, "not built", _BUILD)
+
+
+def _namespaces() -> Iterator[Finding]:
+    try:
+        sandbox = privilege.sandbox()
+    except UserError as error:
+        yield Finding("emulated cluster", False, f"{error.what}: {error.value}", error.remedy)
+        return
+    how = "in a user namespace" if "--user" in sandbox.flags else "as root"
+    yield Finding("emulated cluster", True, f"namespaces and shaped links, {how}")
+    names = ", ".join(sandbox.congestion)
+    remedy = "as root: modprobe tcp_cubic"
+    yield Finding("congestion control", "cubic" in sandbox.congestion, names or "none", remedy)
+
+
+def _simgrid() -> Finding:
+    if path := simgrid.find():
+        version = processes.output_of([str(path), "--version"]).strip()
+        return Finding("SimGrid", True, f"{version or 'version unknown'} ({path})")
+    return Finding("SimGrid", False, "not built", simgrid.REMEDY)
+
+
+def _slurm() -> Finding:
+    if absent := slurm.missing():
+        return Finding("Slurm in the lab", False, f"no {', '.join(absent)}", slurm.REMEDY)
+    version = processes.output_of([slurm.tool("slurmd"), "-V"]).strip()
+    return Finding("Slurm in the lab", True, version or "version unknown")
+
+
+def _tool(name: str, programs: Sequence[str], remedy: str) -> Finding:
+    for path in filter(None, map(shutil.which, programs)):
+        lines = processes.output_of([path, "--version"]).splitlines()
+        return Finding(name, True, f"{lines[0] if lines else 'version unknown'} ({path})")
+    return Finding(name, False, "not found", remedy)
+
+
+def _memory() -> str:
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    size = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    total, free = (size[name] / (1 << 20) for name in ("MemTotal", "MemAvailable"))
+    return f"{total:.1f} GiB, {free:.1f} GiB of it available"

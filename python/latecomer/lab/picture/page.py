@@ -1,0 +1,282 @@
+"""An HTML page that plays a call, beside another one with the same arrivals.
+
+It is one file that loads nothing. Without JavaScript it shows the whole calls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from ...base import pages
+from ...core.programs import Schedule
+from ...core.simulation import Simulation
+from .labels import Labels
+from .replay import Followed, follow
+
+MOST_BYTES = 2_000_000
+MOST_RANKS = 64
+
+_SPAN = 100_000  # times in the page are whole numbers up to here
+_LEFT, _WIDTH, _GAP, _BARS = 58, 800, 22, 110  # columns: names, time, between, results held
+_TOP = 22
+_PARTIAL, _FINAL, _CONTROL = range(3)  # kinds of moves
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call to play."""
+
+    schedule: Schedule
+    simulation: Simulation
+    nodes: tuple[int, ...] = ()  # of the ranks; empty: each has its own
+
+    @property
+    def name(self) -> str:
+        """The algorithm with its parameters, as users write it."""
+        return ":".join([self.schedule.algorithm, *self.schedule.parameters.split()])
+
+
+def page(calls: Sequence[Call], labels: Labels, vector: float, used: Mapping[str, object]) -> str:
+    """The whole page. The calls have the same arrivals; `vector` is the time of the vector on a
+    link, or 0. `used` says how to repeat it.
+    """
+    return _Page(calls, _Unit.of(labels, vector), used).text()
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """The unit in which the page shows times after the last arrival."""
+
+    name: str
+    scale: float  # how many of it are one second
+    meaning: str = ""
+
+    @classmethod
+    def of(cls, labels: Labels, vector: float) -> _Unit:
+        """M where transfers take time by their length, else that of the labels."""
+        if vector <= 0:
+            return cls(labels.unit, labels.scale)
+        meaning = f"M is the time of the whole vector on a link, {labels.time(vector)}. "
+        if labels.steps:
+            meaning += "A step is the time of one block or segment, with its start-up. "
+        return cls("M", 1 / vector, meaning)
+
+    @property
+    def digits(self) -> int:
+        """Decimals."""
+        return 0 if self.name == "steps" else 2
+
+    def text(self, seconds: float) -> str:
+        """A time with its unit."""
+        return f"{seconds * self.scale:.{self.digits}f} {self.name}"
+
+
+class _Page:
+    def __init__(self, calls: Sequence[Call], unit: _Unit, used: Mapping[str, object]) -> None:
+        self.calls, self.unit, self.used = calls, unit, used
+        arrivals = calls[0].simulation.arrivals
+        self.start = min(0.0, float(arrivals.min()))
+        self.last = float(arrivals.max())
+        self.end = max(float(call.simulation.exits.max()) for call in calls)
+        self.ranks = calls[0].schedule.ranks
+        self.row = 30 if self.ranks <= 8 else 22 if self.ranks <= 16 else 13
+        self.followed = [follow(call.schedule, call.simulation, call.nodes) for call in calls]
+
+    def text(self) -> str:
+        """The template, filled in."""
+        return pages.page(
+            __package__,
+            ["drawing.js", "page.js"],
+            title=self._title(),
+            lead=self._lead(),
+            said=self._said(),
+            span=_SPAN,
+            figures=[self._figure(number) for number in range(len(self.calls))],
+            used=pages.told(self.used),
+            data=self._data(),
+        )
+
+    def _title(self) -> str:
+        first = self.calls[0].schedule
+        return f"latecomer: {first.algorithm}, {first.collective} on {self.ranks} ranks"
+
+    def _lead(self) -> str:
+        imbalance = self.unit.text(self.last - float(self.calls[0].simulation.arrivals.min()))
+        return (
+            f"{self.unit.meaning}The last rank arrives {imbalance} after the first one. "
+            "Time on the virtual network goes to the right, with one row for each rank."
+        )
+
+    def _said(self) -> str:
+        """The times of the others, and then of the first one."""
+        after = {call.schedule.algorithm: call.simulation.after_last for call in self.calls}
+        if len(self.calls) == 1:
+            ((name, time),) = after.items()
+            return f"{name} ends {self.unit.text(time)} after the last arrival"
+        own, other = self.calls[0], self.calls[1]
+        return (
+            f"{_short(other, own)} ends {self.unit.text(other.simulation.after_last)} after the "
+            f"last arrival, {_short(own, other)} {self.unit.text(own.simulation.after_last)}"
+        )
+
+    # ---- the picture
+
+    def _x(self, time: float) -> float:
+        return _LEFT + _WIDTH * self._time(time) / _SPAN
+
+    def _time(self, seconds: float) -> int:
+        return round((seconds - self.start) / (self.end - self.start or 1.0) * _SPAN)
+
+    def _figure(self, number: int) -> dict[str, Any]:
+        call = self.calls[number]
+        bottom = _TOP + self.row * self.ranks
+        body = "".join([
+            *self._lanes(call),
+            *self._bars(call, self.followed[number]),
+            *self._marks(call, bottom),
+            *self._held(number),
+            *self._moving(number, bottom),
+            *self._axis(bottom),
+        ])  # fmt: skip
+        size = _LEFT + _WIDTH + _GAP + _BARS + 12, bottom + 20
+        return {"call": call, "size": size, "body": Markup(body)}
+
+    def _lanes(self, call: Call) -> Iterator[str]:
+        left = self._x(self.start)
+        times = zip(call.simulation.arrivals, call.simulation.exits, strict=True)
+        for rank, (arrival, leave) in enumerate(times):
+            top, middle = _TOP + rank * self.row, _TOP + (rank + 0.5) * self.row
+            here, gone = self._x(float(arrival)), self._x(float(leave))
+            yield f'<text class="name" x="{_LEFT - 6}" y="{middle + 4:g}" text-anchor="end">'
+            yield f"rank {rank}</text>"
+            yield f'<path class="row" d="M{_LEFT} {top}H{_LEFT + _WIDTH}"/>'
+            if here > left:
+                yield f'<rect class="absent" x="{left:.1f}" y="{top + 1}" '
+                yield f'width="{here - left:.1f}" height="{self.row - 2}"/>'
+            yield f'<path class="inside" d="M{here:.1f} {middle:g}H{gone:.1f}"/>'
+
+    def _bars(self, call: Call, followed: Followed) -> Iterator[str]:
+        """One path of thick lines for the bars of each colour."""
+        paths: dict[str, list[str]] = defaultdict(list)
+        for number, load in followed.loads.items():
+            move = call.simulation.trace[number]
+            kind = "final" if load.final else "partial"
+            begin, end = self._x(move.begin), self._x(move.end)
+            width = max(end - begin - 0.4, 0.4)
+            for rank, share in ((move.sender, 0.27), (move.receiver, 0.73)):
+                y = _TOP + (rank + share) * self.row
+                paths[kind].append(f"M{begin:.1f} {y:.1f}h{width:.1f}")
+        for kind, bars in paths.items():
+            thick = f'stroke-width="{0.34 * self.row:.1f}"'
+            yield f'<path class="{kind}" {thick} d="{"".join(bars)}"/>'
+
+    def _marks(self, call: Call, bottom: float) -> Iterator[str]:
+        last, end = self._x(self.last), self._x(float(call.simulation.exits.max()))
+        ends = {self._x(float(each.simulation.exits.max())) for each in self.calls}
+        lines = [("other", x) for x in ends - {end}] + [("late", last), ("end", end)]
+        for name, x in lines:
+            yield f'<path class="{name}" d="M{x:.1f} {_TOP - 4}V{bottom}"/>'
+        anchor = "end" if last > _LEFT + _WIDTH / 8 else "start"
+        yield f'<text class="late-text" x="{last:.1f}" y="{_TOP - 8}" text-anchor="{anchor}">'
+        yield "last arrival</text>"
+        yield f'<text class="name" x="{end:.1f}" y="{_TOP - 8}" text-anchor="middle">end</text>'
+        for rank, leave in enumerate(call.simulation.exits):
+            y = _TOP + (rank + 0.5) * self.row
+            yield f'<circle class="exit" cx="{self._x(float(leave)):.1f}" cy="{y:g}" r="3"/>'
+
+    def _held(self, number: int) -> Iterator[str]:
+        """The bars of results held, full."""
+        x = _LEFT + _WIDTH + _GAP
+        yield f'<text x="{x}" y="{_TOP - 8}">result held</text>'
+        for rank in range(self.ranks):
+            top, height = _TOP + rank * self.row + 0.25 * self.row, 0.5 * self.row
+            place = f'x="{x}" y="{top:g}" height="{height:g}"'
+            if self._needed(number, rank):
+                yield f'<rect class="empty" width="{_BARS}" {place}/>'
+            width = _BARS if self._needed(number, rank) else 0
+            yield f'<rect class="held" id="held{rank}-{number}" width="{width}" {place}/>'
+
+    def _moving(self, number: int, bottom: float) -> Iterator[str]:
+        """The parts that the script moves."""
+        height = bottom - _TOP + 4
+        yield f'<rect class="cover" id="cover-{number}" y="{_TOP - 4}" height="{height}" '
+        yield 'style="display:none"/>'
+        for kind in range(3):
+            yield f'<path class="flight flight{kind}" id="flight{kind}-{number}"/>'
+        yield f'<path class="now" id="now-{number}" d="M0 {_TOP - 4}V{bottom}" '
+        yield 'style="display:none"/>'
+
+    def _axis(self, bottom: float) -> Iterator[str]:
+        """Ticks, counted from the last arrival."""
+        length = (self.end - self.start) * self.unit.scale
+        step = next(s * t for t in (10.0**e for e in range(-3, 9)) for s in (1, 2, 5)
+                    if length / (s * t) <= 12)  # fmt: skip
+        first = -int((self.last - self.start) * self.unit.scale / step)
+        last = int((self.end - self.last) * self.unit.scale / step)
+        for tick in range(first, last + 1):
+            x = self._x(self.last + tick * step / self.unit.scale)
+            text = f"{round(tick * step, 6):g}" + (f" {self.unit.name}" if tick == last else "")
+            yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">{text}</text>'
+
+    # ---- the data
+
+    def _data(self) -> dict[str, Any]:
+        return {
+            "span": _SPAN,
+            "last": self._time(self.last),
+            "scale": (self.end - self.start) * self.unit.scale / _SPAN,
+            "unit": self.unit.name,
+            "digits": self.unit.digits,
+            "ranks": self.ranks,
+            "columns": [_LEFT, _WIDTH, _BARS],
+            "top": _TOP,
+            "row": self.row,
+            "calls": [self._call(number) for number in range(len(self.calls))],
+        }
+
+    def _call(self, number: int) -> dict[str, Any]:
+        call, followed = self.calls[number], self.followed[number]
+        moves = [
+            [move.sender, move.receiver, self._time(move.begin), self._time(move.end), kind]
+            for place, move in enumerate(call.simulation.trace)
+            if (kind := _kind(followed, place, bool(move.control))) is not None
+        ]
+        held = [
+            [self._time(time), rank, 1000 * elements // self._needed(number, rank)]
+            for time, rank, elements in followed.held
+            if self._needed(number, rank)
+        ]
+        return {"name": call.schedule.algorithm, "moves": moves, "held": list(_changes(held))}
+
+    def _needed(self, number: int, rank: int) -> int:
+        """The elements of a rank's result."""
+        return self.calls[number].schedule.problem.output(rank)[1]
+
+
+def _kind(followed: Followed, place: int, control: bool) -> int | None:
+    if control:
+        return _CONTROL
+    load = followed.loads.get(place)
+    if load is None:
+        return None
+    return _FINAL if load.final else _PARTIAL
+
+
+def _changes(held: Iterable[list[int]]) -> Iterator[list[int]]:
+    """Without those that repeat the last one of the rank."""
+    known: dict[int, int] = {}
+    for time, rank, part in held:
+        if known.get(rank, 0) != part:
+            known[rank] = part
+            yield [time, rank, part]
+
+
+def _short(call: Call, other: Call) -> str:
+    """The algorithm's name, with its parameters where the other one has the same name."""
+    same = call.schedule.algorithm == other.schedule.algorithm
+    return call.name if same else call.schedule.algorithm

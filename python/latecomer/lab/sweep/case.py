@@ -1,0 +1,149 @@
+"""One number of ranks and one size: all algorithms, iteration by iteration, on equal terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...core import registry
+from ...core.compiled import __version__, core
+from ...core.native_choices import MODELS
+from ...core.programs import problem
+from ...core.rehearsal import known
+from ..options.arrivals import Delays, Iteration
+from ..results import statistics
+from ..results.samples import Header, Sample, Samples
+from .engines import Engine, Run, Work
+from .sweep import Sweep
+
+CHECKED = 1 << 16  # elements of all ranks, up to which results are computed and compared
+Advance = Callable[[], None]  # after each simulation
+
+
+@dataclass
+class Case:
+    """All algorithms of a sweep on one number of ranks and one vector."""
+
+    sweep: Sweep
+    ranks: int
+    count: int  # numbers
+    engine: Engine
+    job: list[Iteration] = field(init=False)
+    _runs: dict[tuple, Run] = field(init=False, default_factory=dict)
+    _series: dict[str, Any] = field(init=False, default_factory=dict)
+    _plans: dict[tuple, Any] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.job = self.sweep.job(self.ranks)
+
+    @property
+    def simulations(self) -> int:
+        """The number of simulations that are asked for."""
+        return len(self.job) * len(self.sweep.algorithms)
+
+    def rows(self, advance: Advance) -> list[statistics.Row]:
+        """A row for each delay and algorithm."""
+        seeds = self.sweep.jitter_seeds(len(self.job))
+        samples = [
+            self._sample(name, number, seeds[number], advance)
+            for number in range(len(self.job))
+            for name in self.sweep.algorithms
+        ]
+        clock = {"clock": "common"}
+        header = Header(
+            __version__, self.engine.name, self.ranks, self.sweep.algorithms, True, clock
+        )
+        delays = self.sweep.delays or [None]
+        found = Samples(header, samples)
+        native = self.sweep.native
+        return statistics.summarise(
+            found, self.job, delays, self._setting(), self._limit(), native=native
+        )
+
+    def _sample(self, name: str, number: int, seed: int, advance: Advance) -> Sample:
+        late = self.job[number].late
+        program = self.sweep.program(name, self.ranks, self.count)
+        remembers = self.sweep.remembers and name not in MODELS
+        run = (self._next if remembers else self._run)(program, late, seed)
+        used = f"as {program.partition(':')[0]} {run.parameters}".strip()
+        advance()
+        return Sample(
+            iteration=number,
+            algorithm=name,
+            parameters=used if name in MODELS else run.parameters,
+            stays=[left - came for left, came in zip(run.exits, late, strict=True)],
+            arrival=late,
+            wrong=run.wrong,
+        )
+
+    def _run(self, program: str, late: Delays, seed: int) -> Run:
+        """One simulation, or the result of an equal one."""
+        key = program, tuple(late), seed if self.sweep.jitter else None
+        if key not in self._runs:
+            plan = self._plan(program, late)
+            check = self.ranks * plan.count <= CHECKED
+            work = Work(program, plan, late, self._known(program, late), seed, check)
+            self._runs[key] = self.engine.run(self.sweep, work)
+        return self._runs[key]
+
+    def _next(self, program: str, late: Delays, seed: int) -> Run:
+        """The next call of the algorithm's own series."""
+        if program not in self._series:
+            self._series[program] = self.sweep.series(
+                program, self.ranks, self.count, check=self.ranks * self.count <= CHECKED
+            )
+        given = known(self.sweep.estimate, late)
+        found = self._series[program].call(list(late), given, seed)
+        native = found["algorithm"] == "native"
+        return Run("as=native" if native else found["parameters"], found["exits"], found["wrong"])
+
+    def _plan(self, program: str, late: Delays) -> Any:
+        """The plan of the ranks; one plan is enough where arrivals make no difference."""
+        known = self._known(program, late)
+        key = program, tuple(known or ())
+        if key not in self._plans:
+            plan = self.sweep.plan(program, self.ranks, self.count, known)
+            self._plans[key] = plan
+        return self._plans[key]
+
+    def _known(self, program: str, late: Delays) -> Delays | None:
+        """The arrivals that an algorithm is told; None if they make no difference to it."""
+        aware = registry.is_arrival_aware(self.sweep.collective, program)
+        return _estimate(self.sweep.estimate, late) if aware else None
+
+    def _limit(self) -> statistics.Limit | None:
+        if not self.engine.bounded or self.sweep.placement:
+            return None  # the bound knows consecutive ranks of a node only
+        sweep = self.sweep
+        what = problem(
+            collective=sweep.collective,
+            ranks=self.ranks,
+            count=sweep.bytes(self.count),
+            element_bytes=1,
+            root=sweep.root,
+        )
+
+        def limit(arrivals: Sequence[float]) -> float:
+            return core.least_after_last(what, arrivals, sweep.network, sweep.background)
+
+        return limit
+
+    def _setting(self) -> statistics.Setting:
+        return statistics.Setting(
+            collective=self.sweep.collective,
+            ranks=self.ranks,
+            bytes=self.sweep.bytes(self.count),
+            op=self.sweep.op,
+            arrival=self.sweep.pattern.name,
+            estimate=self.sweep.estimate,
+            network=self.engine.network,
+            mpi=self.engine.name,
+            seed=self.sweep.seed,
+        )
+
+
+def _estimate(estimate: str, late: Delays) -> Delays:
+    """The arrivals that algorithms are told: true ones, or reversed ones."""
+    latest = max(late)
+    return late if estimate == "perfect" else [latest - each for each in late]

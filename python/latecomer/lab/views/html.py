@@ -1,0 +1,175 @@
+"""A benchmark's result as one HTML page that needs nothing else: no script, no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from ...base import pages
+from ...core import networks
+from ...core.native_choices import MODELS
+from ..results.statistics import Row
+from . import looks, plot, sweep
+from .lines import is_sweep, lines
+from .table import (
+    best,
+    by_delay,
+    cells,
+    columns,
+    delay_title,
+    delays_title,
+    headings,
+    merit,
+    number,
+    size,
+    yardstick,
+)
+
+_AS = "as="  # among the parameters of an algorithm that chose another one
+
+_HOW_TO_READ = (
+    (
+        "elapsed",
+        "The time a rank spends in the collective, from its own arrival to its own exit: the mean "
+        "over the ranks, and of that the median over the iterations. Early ranks wait for late "
+        "ones, so it grows with the delay for every algorithm. Less is better.",
+    ),
+    (
+        "quartiles",
+        "A quarter of the iterations took less than the first number, a quarter more than the "
+        "second. Differences smaller than this range may be noise.",
+    ),
+    (
+        "after last",
+        "From the arrival of the last rank to the last exit: what the collective still costs when "
+        "everybody is there. Algorithms that use the waiting time have little left to do then.",
+    ),
+    (
+        "limit",
+        "The physical lower bound of after last for these arrivals on this network, for all "
+        "algorithms that move a rank's data only from its arrival on. Empty where the network's "
+        "speed is not known.",
+    ),
+    (
+        "absorbed",
+        "How much of the imbalance the algorithm hid: its run time when all arrive together, "
+        "minus its run time here, plus the time between the first and the last arrival. Below 0 "
+        "it suffered from the imbalance.",
+    ),
+    (
+        "x {yardstick}, x ring",
+        "How many times as fast as {meaning}, and as the ring, by elapsed time. Above 1 is faster. "
+        "These yardsticks are in italics.",
+    ),
+    (
+        "wrong",
+        "Elements that differed from the right result. Anything but 0 is a "
+        "defect; empty where results were not computed.",
+    ),
+)
+
+
+def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
+    """The whole page. `used` says how to repeat the measurement."""
+    alarms = [f"{remark}." for remark in used.get("remarks", ())]
+    if (complete := used.get("complete", "yes")) != "yes":
+        alarms.insert(0, f"Not complete: {complete}. This is what was measured before that.")
+    if wrong := sum(row.wrong or 0 for row in rows):
+        alarms.append(f"{wrong} elements were wrong: see the last column.")
+    wide = is_sweep(rows)
+    blocks = by_delay(rows)
+    return pages.page(
+        __package__,
+        wide=wide,
+        title=f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks",
+        lead=_lead(rows),
+        alarms=alarms,
+        findings=list(sweep.findings(rows)) if wide else list(map(_finding, blocks)),
+        note=plot.note(rows),
+        plot=Markup(plot.inline_svg(rows)),
+        tables=sweep.tables(rows) if wide else list(map(_table, blocks)),
+        others=sweep.other_tables(rows) if wide else [],
+        folded=len(sweep.others(rows)) if wide else 0,
+        how=list(sweep.HOW_TO_READ if wide else _how_to_read(rows)),
+        used=pages.told((name, _told(value)) for name, value in used.items()),
+    )
+
+
+def _how_to_read(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    name = yardstick(rows)
+    meaning = "the MPI library's own collective"
+    if name in MODELS:
+        meaning = "our programs for what that library chooses by default (a model: no MPI ran)"
+    for term, text in _HOW_TO_READ:
+        yield term.format(yardstick=name), text.format(meaning=meaning)
+
+
+def _lead(rows: Sequence[Row]) -> str:
+    row = rows[0]
+    sizes = _span(rows, "bytes", size)
+    network = networks.told(row.network)
+    return f"{sizes}, operator {row.op}, arrivals {delays_title(rows)}; {network}, {row.mpi}"
+
+
+def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
+    """The least and greatest value: `2 to 64`, or the only one."""
+    values = [getattr(row, column) for row in rows]
+    return " to ".join(map(shown, sorted({min(values), max(values)})))
+
+
+def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
+    """Who is fastest, and by how much; first that nobody clearly is, where that is so.
+
+    The name stands apart, between what is before and behind it.
+    """
+    row, names = best(block), _names(block)
+    took, choice = f"{number(row.elapsed_ms)} ms", _choice(row)
+    near = [r for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
+    before, after = f"{delay_title(row)}: ", f"{choice} is fastest with {took}"
+    if near:
+        before += "no clear difference between "
+        after = f"{choice} with {took}, the least, and {', '.join(names[r] for r in near)}"
+    rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
+    told = [
+        f"{number(speedup)} times as fast as {_described(name)}"
+        for name, speedup in rivals
+        if speedup and name not in (row.algorithm, *(r.algorithm for r in near))
+    ]
+    return before, names[row], ", ".join([after, *told])
+
+
+def _choice(row: Row) -> str:
+    """As in `, which chose ring`: of an algorithm that chooses another one."""
+    chosen = [word.removeprefix(_AS) for word in row.parameters.split() if word.startswith(_AS)]
+    return f", which chose {chosen[0]}," if chosen else ""
+
+
+def _names(block: Sequence[Row]) -> dict[Row, str]:
+    return {row: name for name, own in lines(block).items() for row in own}
+
+
+def _described(name: str) -> str:
+    return f"the model {name}" if name in MODELS else name
+
+
+def _table(block: Sequence[Row]) -> tuple[str, list[str], list[pages.Row]]:
+    """Caption, heads and rows."""
+    shown, winner = columns(block), best(block)
+    return (
+        f"{delay_title(block[0])}; times in ms, the least elapsed first",
+        ["algorithm", *headings(block, shown)],
+        [_table_row(row, shown, row is winner) for row in sorted(block, key=merit)],
+    )
+
+
+def _table_row(row: Row, names: Sequence[str], is_best: bool) -> pages.Row:
+    *values, wrong = cells(row, names)
+    kind = ["best"] * is_best + ["yardstick"] * (row.algorithm in looks.YARDSTICKS)
+    last = pages.Cell(wrong, "wrong" if row.wrong else "")
+    return pages.Row([row.algorithm], [*values, last], row.parameters, " ".join(kind))
+
+
+def _told(value: object) -> object:
+    return networks.told(value) if isinstance(value, str) else value

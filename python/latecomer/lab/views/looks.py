@@ -1,0 +1,122 @@
+"""The looks that all pictures share: colours, dashes and markers of algorithms, and the style.
+
+Algorithms have their own colours, told apart by colour-blind people too. The yardsticks have no
+colour: native and models of it are dashed, ring is solid.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from ...core import registry
+from ..results.statistics import Row
+from .highlight import highlighted
+from .lines import lines
+
+# The colours of Okabe and Ito but yellow and black, the blue lighter: clear on white and on black.
+COLOURS = ("#1b7fc4", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = "os^Dvp"  # one for each colour
+_DASHES = ("-", (0, (6, 1.5)), (0, (2, 1.2)), (0, (7, 1.5, 1.5, 1.5)))  # where colours come again
+INK, GRID, PAPER, FAINT = "#2b2f36", "#d5d9e0", "#ffffff", "#b4bac4"
+_NATIVE, _RING = "#808893", INK
+
+_STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "text.color": INK,
+    "text.parse_math": False,  # names are names, whatever is in them
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GRID,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "latecomer",  # the same picture has the same bytes
+}
+# Metadata of an SVG without the date and the program that made it.
+ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
+
+Look = Mapping[str, object]  # keyword arguments of a line
+
+
+def as_element(draw: Callable[[], Figure]) -> str:
+    """The drawing as an element for an HTML page, with its colours."""
+    text = io.StringIO()
+    with styled():
+        draw().savefig(text, format="svg", transparent=True, metadata=ANONYMOUS)
+    svg = text.getvalue()
+    svg = svg[svg.index("<svg") :]
+    for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper"), (FAINT, "faint")):
+        svg = svg.replace(colour, f"var(--{name})")
+    return svg
+
+
+@contextmanager
+def styled():
+    """Figures made in this context look as ours do, whatever the user's own settings are."""
+    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE}):
+        yield
+
+
+def line_looks(rows: Sequence[Row]) -> dict[str, Look]:
+    """The look of each line, by its name: of `looks` if it is highlighted, else `OTHER`."""
+    found, named = lines(rows), highlighted(rows)
+    own = looks({name: found[name][0].algorithm for name in found if name in named})
+    return {name: own.get(name, OTHER) for name in found}
+
+
+def looks(algorithms: Mapping[str, str]) -> dict[str, Look]:
+    """The look of each line, from its label and algorithm: yardsticks grey, the others coloured.
+
+    Colour, dash and marker go by the algorithm's place in the registry, so that all pictures agree;
+    no two lines share all three. Later lines are thinner, so that one that they cover is seen.
+    """
+    coloured = {label: name for label, name in algorithms.items() if name not in YARDSTICKS}
+    widths = [2.2 - 1.0 * i / max(1, len(coloured) - 1) for i in range(len(coloured))]
+    found = {
+        label: {**_coloured(place), "linewidth": width, "zorder": 3 - width / 10}
+        for (label, place), width in zip(_places(coloured).items(), widths, strict=True)
+    }
+    return {label: found.get(label) or YARDSTICKS[name] for label, name in algorithms.items()}
+
+
+def _places(algorithms: Mapping[str, str]) -> dict[str, int]:
+    """Each algorithm's in the registry; the ones after it for repetitions and unknown names."""
+    names = list(dict.fromkeys(row.name for row in registry.algorithms()))
+    known = [name for name in names if name not in YARDSTICKS]
+    own = {name: place for place, name in enumerate(known)}
+    further = itertools.count(len(known))
+    return {
+        label: own.pop(name) if name in own else next(further) for label, name in algorithms.items()
+    }
+
+
+def _coloured(place: int) -> Look:
+    """Colour, marker and dash: another one of them for each place, until all are used."""
+    again, colour = divmod(place, len(COLOURS))
+    shift, dash = divmod(again, len(_DASHES))
+    look = {"color": COLOURS[colour], "marker": MARKERS[(colour + shift) % len(MARKERS)]}
+    hollow = {"markerfacecolor": PAPER} if again else {}
+    return {**look, "linestyle": _DASHES[dash], "markersize": 5, **hollow}
+
+
+YARDSTICKS: dict[str, Look] = {  # the dashed ones above all, the widest below: all are seen
+    "native": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4, "zorder": 3},
+    "openmpi-4.1": {"color": _NATIVE, "linestyle": "--", "linewidth": 2.4, "zorder": 3},
+    "mpich-5.0": {"color": _NATIVE, "linestyle": "-.", "linewidth": 2.4, "zorder": 3},
+    "ring": {"color": _RING, "linestyle": "-", "linewidth": 3.0},
+}
+
+
+OTHER: Look = {"color": FAINT, "linewidth": 1.0, "zorder": 1.8}  # of lines without a name

@@ -1,0 +1,243 @@
+"""The answer in four sentences: who is late, what it costs, where, and what to do next.
+
+The text of `latecomer report`, its page and the end of `latecomer run` show this answer. `answer`
+makes it from a trace that was analysed; `answer_of` from facts, whoever knows them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...base import called
+from .facts import Facts, facts
+from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
+from .wording import CLEAR, LITTLE, listed, percent, plain, seconds
+
+if TYPE_CHECKING:
+    from .lateness import Lateness
+
+HANG = 7  # characters of a line before its sentence
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Four sentences."""
+
+    who: str
+    cost: str
+    where: str
+    next: str
+
+    def text(self) -> str:
+        """Four lines."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The same, one by one: what each says begins after `HANG` characters."""
+        lines = (("who", self.who), ("cost", self.cost), ("where", self.where), ("next", self.next))
+        return [f"{name + ':':<{HANG - 1}} {words}" for name, words in lines]
+
+
+def answer(found: Lateness, *, run_command: str = "") -> Answer:
+    """The answer from a trace; `run_command` as in "mpirun -n 4 ./app", if it is known."""
+    return answer_of(facts(found, run_command=run_command))
+
+
+def answer_of(facts: Facts) -> Answer:
+    """The sentences for these facts."""
+    return Answer(_who(facts), _cost(facts), _where(facts), _next(facts))
+
+
+def headline(found: Answer) -> str:
+    """The first three sentences, for a page."""
+    return f"{found.who} {found.cost} {found.where}".strip()
+
+
+def verdict(facts: Facts) -> str:
+    """The classification; the rule is in the definitions."""
+    if facts.unknown:
+        return "Without arrivals that can be compared nothing can be concluded."
+    waiting, moving = facts.waiting, facts.moving
+    if waiting + moving < LITTLE * facts.run:
+        return "Collectives take little of the time: whatever is done about them saves little."
+    if waiting >= CLEAR * moving:
+        return "Imbalance dominates: balancing the ranks' work would save the most."
+    if moving >= CLEAR * waiting:
+        return "Moving data dominates: a faster algorithm or network would save the most."
+    return "Both matter: the imbalance of the ranks, and moving the data."
+
+
+def finding(facts: Facts) -> str:
+    """The key of the remedy."""
+    if not facts.known and not facts.folder:
+        return "little"  # all ranks told what they did, and there was nothing to look at
+    if facts.unknown:
+        return facts.unclear if facts.known else "lacking" if facts.lacking else "odd"
+    if facts.waiting + facts.moving < LITTLE * facts.run:
+        return "little"
+    if facts.moving >= CLEAR * facts.waiting:
+        return "moving"
+    if facts.late:
+        return "host" if facts.host else "rank"
+    return "place" if facts.one_place else "spread"
+
+
+# ---- parts of the sentences
+
+
+def subject(facts: Facts) -> tuple[str, str, str]:
+    """As in "Ranks 1 and 2", "on hosts a and b" and "are late."; the second may be empty."""
+    if facts.unknown:
+        return "Nobody", "", f"is named: {facts.unknown}."
+    if not facts.late:
+        return "Nobody in particular", "", "is late."
+    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts))
+    if facts.host and hosts:
+        return f"The {len(facts.late)} ranks on host {hosts[0]}", "", "are late."
+    on = f"on host{'s' if len(hosts) > 1 else ''} {listed(hosts)}" if hosts else ""
+    return f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}", on, f"{_be(facts)} late."
+
+
+def shares(facts: Facts) -> tuple[str, str]:
+    """Waiting and moving data, as parts of the time of all ranks."""
+    whole = max(facts.run, facts.waiting + facts.moving, 1e-300)
+    return percent(facts.waiting / whole), percent(facts.moving / whole)
+
+
+def cost_share(facts: Facts) -> str:
+    """As in "33 % of all waiting"."""
+    return f"{percent((facts.cost or 0.0) / max(facts.waiting, 1e-300))} of all waiting"
+
+
+def shorter(facts: Facts) -> str:
+    """As in "the run would take 1 s instead of 2 s"; empty: not known."""
+    if facts.saved is None or facts.elapsed <= 0:
+        return ""
+    took = seconds(facts.elapsed - facts.saved)
+    return f"the run would take {took} instead of {seconds(facts.elapsed)}"
+
+
+def place_share(facts: Facts) -> str:
+    """As in "nearly all of its cost"."""
+    share = facts.place_share
+    part = "most" if share is None else "nearly all" if share >= 0.9 else percent(share)
+    whole = "of the waiting"
+    if facts.late:
+        whole = "of their cost" if _many(facts) else "of its cost"
+    return f"{part} {whole}"
+
+
+def remedy(facts: Facts) -> tuple[str, str]:
+    """What to do, and the next command; that may be empty."""
+    do = _do(facts)
+    return f"{do[0].upper()}{do[1:]}", _command(facts)
+
+
+# ---- the sentences
+
+
+def _who(facts: Facts) -> str:
+    return " ".join(part for part in subject(facts) if part)
+
+
+def _cost(facts: Facts) -> str:
+    if not facts.known:
+        unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
+        return f"With so few calls that are known on all ranks nothing can be concluded{unseen}."
+    waiting, moving = shares(facts)
+    parts = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
+    if facts.unseen:
+        parts += f"; not looked at: {facts.unseen}"
+    if not facts.late or facts.cost is None:
+        return f"{parts[0].upper()}{parts[1:]}."
+    others = facts.ranks - len(facts.late) if facts.others is None else facts.others
+    each = f" ({seconds(facts.cost / others)} each)" if others > 1 else ""
+    who = "They cost" if _many(facts) else "It costs"
+    without = f" Without that {shorter(facts)}." if shorter(facts) else ""
+    cost = f"{seconds(facts.cost)}{each}, {cost_share(facts)}"
+    return f"{who} the others {cost}; {parts}.{without}"
+
+
+def _where(facts: Facts) -> str:
+    return " ".join([_place(facts), *facts.remarks])
+
+
+def _place(facts: Facts) -> str:
+    if facts.unknown:
+        return (
+            "Nowhere that is known."
+            if not facts.place
+            else f"Most waiting is in the {facts.place}."
+        )
+    last = ""
+    if facts.late and not facts.host and facts.last_share is not None:
+        of = f"{percent(facts.last_share)} of {facts.calls:,} call{'s' if facts.calls > 1 else ''}"
+        who = f"rank {facts.late[0]}" if _many(facts) else "it"
+        last = f"{who} comes last in {of}"
+    if facts.late and facts.lateness and facts.lateness > 0:
+        who = "" if last else "they come "
+        whom = "other" if facts.of_two else "median"
+        after = f"{seconds(facts.lateness)} after the {whom} rank, in the mean"
+        last = f"{last}, {after}" if last else f"{who}{after}"
+    if not facts.place:
+        return f"In no single place; {last}." if last else "In no single place."
+    part = place_share(facts)
+    part = f"{part[0].upper()}{part[1:]}"
+    return f"{part} is in the {facts.place}{', where ' + last if last else ''}."
+
+
+def _next(facts: Facts) -> str:
+    do, command = remedy(facts)
+    return f"{do}; then: {command}" if command else f"{do}."
+
+
+def _do(facts: Facts) -> str:
+    key = finding(facts)
+    remedy = REMEDIES[key]
+    if key == "rank" and _many(facts):
+        return remedy.many.format(hosts=_hosts(facts))
+    if key == "moving" and facts.late:
+        who = f"the ranks on host {plain(facts.hosts[0])}" if facts.host else _ranks(facts)
+        its = "their" if _many(facts) else "its"
+        return (
+            f"{remedy.do}; {who} matter{'' if _many(facts) else 's'} less: look at {its} "
+            f"{_hosts(facts)} after that"
+        )
+    return remedy.do
+
+
+def _hosts(facts: Facts) -> str:
+    return "hosts" if len(set(facts.hosts)) > 1 else "host"
+
+
+def _command(facts: Facts) -> str:
+    """A command that was not given just now, and that can be given; "" if there is none."""
+    if not facts.known and not facts.folder:
+        return ""  # nothing would be in a trace
+    command = REMEDIES[finding(facts)].command if facts.run_command else LOOK
+    if command == LOOK and not facts.folder:
+        command = TRACE if facts.run_command else ""
+    if command == COMPARE:
+        command = AFTER.get(facts.after, COMPARE)
+    if not command:
+        return ""
+    words = command.removeprefix(called.NAME).format(
+        run=plain(facts.run_command),
+        folder=shlex.quote(plain(facts.folder)),
+        traces=shlex.quote(plain(facts.traces)),
+    )
+    return f"{shlex.quote(called.called())}{words}"
+
+
+def _many(facts: Facts) -> bool:
+    return len(facts.late) > 1
+
+
+def _be(facts: Facts) -> str:
+    return "are" if _many(facts) else "is"
+
+
+def _ranks(facts: Facts) -> str:
+    return f"rank{'s' if _many(facts) else ''} {listed(list(map(str, facts.late)))}"

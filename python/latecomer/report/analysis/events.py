@@ -1,0 +1,206 @@
+"""The events of a trace: calls in which ranks may wait, and the posts that they wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..trace.model import UNKNOWN, Group, Messages, Trace
+from ..trace.waits import met, synchronising
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+OTHER_CALLS = "calls that have no record"  # of a Place
+# Sources of events that are no collectives.
+RECEIVE, SEND, PROBE, OTHER = -1, -2, -3, -4
+
+
+@dataclass(frozen=True)
+class Place:
+    """The call after which a rank computes."""
+
+    call: str  # as in "allreduce", "messages" or OTHER_CALLS; "": none, the program's beginning
+    site: str  # "": not known
+
+
+@dataclass(frozen=True)
+class Events:
+    """Calls in which ranks may wait, in the order in which they ended; one entry each.
+
+    `source` says what a call is, and `row` which one of these: the place of a group, of the trace's
+    groups and then its overlapping ones, and the call's place in it; RECEIVE or SEND, of messages,
+    and the message that the call waited for last; PROBE, and its message, or UNKNOWN; OTHER, and
+    the place in the trace's others. Times are in seconds.
+    """
+
+    rank: NDArray[np.int64]
+    begin: Floats
+    end: Floats
+    place: NDArray[np.int64]  # a number of Places
+    cause: NDArray[np.int64]  # an index of a post: what the call waited for last; -1: nothing
+    source: NDArray[np.int32]
+    row: NDArray[np.int32]
+    meets: NDArray[np.int64]  # 1: all ranks of the job wait for each other in it
+
+    def some(self, which: Any) -> Events:
+        """Those at these indices, in this order."""
+        return Events(**{name: column[which] for name, column in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class Posts:
+    """Moments, in seconds, at which a rank did what some call waits for."""
+
+    rank: NDArray[np.int64]
+    time: Floats
+
+
+class Places:
+    """Numbers of places; 0 is the program's beginning."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.known = trace, [Place("", "")]
+        self.numbers: dict[tuple[int, str], int] = {}
+
+    def of(self, sites: NDArray[np.int32], call: str) -> NDArray[np.int64]:
+        """The numbers of calls of one kind at these sites."""
+        some, which = np.unique(sites, return_inverse=True)
+        return np.array([self._one(int(site), call) for site in some], np.int64)[which.reshape(-1)]
+
+    def _one(self, site: int, call: str) -> int:
+        number = self.numbers.get((site, call))
+        if number is None:
+            number = self.numbers[site, call] = len(self.known)
+            self.known.append(Place(call, self.trace.words[site]))
+        return number
+
+
+def gathered(
+    trace: Trace, places: Places
+) -> tuple[Events, Posts, NDArray[np.int64], dict[int, int]]:
+    """All events and posts; the place of each event in the order in which they were gathered; and
+    by a group's place its first call in that order."""
+    parts, ranks, times = [], [np.zeros(0, np.int64)], [np.zeros(0)]
+    first_of: dict[int, int] = {}
+    count = posted = 0
+    messages = trace.messages
+    if messages is not None and len(messages):
+        parts.append(_of_messages(messages, places))
+        for side in (messages.send, messages.receive):
+            ranks.append(side.rank.astype(np.int64))
+            times.append(side.posted)
+        posted = 2 * len(messages)
+    parts += _of_other_calls(trace, places)
+    count = sum(len(part.rank) for part in parts)
+    for at, group in enumerate([*trace.groups, *trace.overlapping]):
+        if group.size > 1 and len(group):
+            first_of[at] = count
+            events, came = _of_calls(trace, at, group, posted, places)
+            parts.append(events)
+            ranks.append(np.tile(group.members.astype(np.int64), len(group)))
+            times.append(came)
+            count += len(events.rank)
+            posted += len(came)
+    parts = parts or [_events([], np.zeros(0), np.zeros(0), [], [], 0, 0)]
+    joined = Events(**{name: np.concatenate([getattr(each, name) for each in parts])
+                       for name in vars(parts[0])})  # fmt: skip
+    order = np.argsort(joined.end, kind="stable")
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    # Of the posts those that some call waits for.
+    used = np.unique(joined.cause[joined.cause >= 0])
+    known = joined.cause >= 0
+    joined.cause[known] = np.searchsorted(used, joined.cause[known])
+    posts = Posts(np.concatenate(ranks)[used], np.concatenate(times)[used])
+    return joined.some(order), posts, number, first_of
+
+
+def _events(
+    rank: Any, begin: Floats, end: Floats, place: Any, cause: Any, source: Any, row: Any,
+    meets: Any = 0,
+) -> Events:  # fmt: skip
+    """Events of these columns, or numbers where all are alike."""
+
+    def whole(column: Any, kind: type = np.int64) -> NDArray[Any]:
+        return np.array(np.broadcast_to(column, len(rank)), kind)
+
+    return Events(whole(rank), begin, end, whole(place), whole(cause), whole(source, np.int32),
+                  whole(row, np.int32), whole(meets))  # fmt: skip
+
+
+def _of_messages(messages: Messages, places: Places) -> Events:
+    """The calls that completed sends and receives: several of one call are one event.
+
+    A receive waits for the send to be posted. A send waits for the receive, if it ended after that
+    one was posted: before, the library has taken the data. Posts are those of the sends, then those
+    of the receives.
+    """
+    send, receive, count = messages.send, messages.receive, len(messages)
+    rank, begin, end, site = (
+        np.concatenate([getattr(receive, name), getattr(send, name)])
+        for name in ("rank", "begin", "end", "site")
+    )
+    released = np.concatenate([send.posted, np.where(send.end >= receive.posted, receive.posted,
+                                                     -np.inf)])  # fmt: skip
+    order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
+    first = np.ones(len(order), bool)
+    first[1:] = (np.diff(rank[order]) != 0) | (np.diff(begin[order]) != 0)
+    at = np.flatnonzero(first)
+    last = order[np.append(at[1:], len(order)) - 1]
+    end = np.maximum.reduceat(end[order], at)
+    return _events(rank[last], begin[last], end, places.of(site, "messages")[last],
+                   np.where(np.isfinite(released[last]), last, -1),
+                   np.where(last < count, RECEIVE, SEND), last % count)  # fmt: skip
+
+
+def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
+    """Probes, which wait for a message to be sent, and calls that wait for what is not known.
+
+    Sends are the first posts.
+    """
+    if trace.messages is not None and (probes := trace.messages.probes) is not None:
+        side = probes.side
+        yield _events(side.rank, side.begin, side.end, places.of(side.site, "messages"),
+                      probes.message, PROBE, probes.message)  # fmt: skip
+    if (others := trace.others) is not None:
+        site = np.full(len(others), UNKNOWN, np.int32)
+        yield _events(others.rank, others.begin, others.end, places.of(site, OTHER_CALLS), -1,
+                      OTHER, np.arange(len(others)))  # fmt: skip
+
+
+def _of_calls(
+    trace: Trace, at: int, group: Group, count: int, places: Places
+) -> tuple[Events, Floats]:
+    """The calls of a group: each rank waits for the last one that arrives before it leaves.
+
+    Where another call completes them, it waits in that one. There are `count` posts so far; returns
+    the times of the next ones, too, of each call by member.
+    """
+    arrival, leave = group.times()
+    known = np.isfinite(arrival) & np.isfinite(leave)
+    sync = synchronising(trace.words, group.collective)
+    by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
+    came = np.where(known, arrival, -np.inf)
+    # The arrivals in their order, those that are not known first, and how many each rank meets.
+    order = np.argsort(came, axis=1, kind="stable")
+    unknown = group.size - known.sum(axis=1, keepdims=True)
+    met_by = met(np.where(known, arrival, np.nan), leave, sync)
+    last = np.take_along_axis(order, np.maximum(unknown + met_by - 1, 0), axis=1)
+    rows, member = np.nonzero(known)
+    place = np.zeros(len(group), np.int64)
+    for collective in np.unique(group.collective):
+        own = group.collective == collective
+        place[own] = places.of(group.site[own], trace.words[int(collective)])
+    begin = arrival
+    if group.completed is not None:
+        begin = np.where(np.isfinite(group.completed), group.completed, arrival)
+    cause = count + rows * group.size + last[rows, member]
+    events = _events(group.members[member], begin[rows, member], leave[rows, member], place[rows],
+                     cause, at, rows, by_all[rows])  # fmt: skip
+    return events, came.reshape(-1)

@@ -1,0 +1,288 @@
+"""What an answer rests on: the facts of a trace, and when nothing is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
+from ..trace.model import ranks_said
+from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
+from .events import OTHER_CALLS
+from .origin import Origin
+from .wording import (
+    BESIDE,
+    FLOOR,
+    LITTLE,
+    NON_BLOCKING,
+    SHARE,
+    listed,
+    percent,
+    plain,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from .lateness import Lateness
+
+_ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
+_FEW = 10  # ... unless there are so few calls
+# What a trace without messages does not tell of a program.
+_UNSEEN = f"{NON_BLOCKING}, {BESIDE}"
+_TOO_LITTLE = 0.1  # of the run: if messages are known of less, nobody is named
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What an answer rests on. Times are in seconds; None and "": not known, and not said.
+
+    `waiting` and `moving` are sums over the ranks, as `run` is: the time of all ranks together.
+    """
+
+    ranks: int
+    run: float
+    waiting: float
+    moving: float
+    late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
+    hosts: Sequence[str] = ()  # of `late`
+    host: bool = False  # `late` are the ranks of one host, which is named instead
+    last_share: float | None = None  # of the calls in which the first of `late` came last ...
+    calls: int = 0  # ... of so many
+    cost: float | None = None  # what the others waited for `late`, a sum ...
+    others: int | None = None  # ... over so many that wait; None: all other ranks
+    saved: float | None = None  # by how much the run would be shorter without that, in seconds ...
+    elapsed: float = 0.0  # ... of so many
+    lateness: float | None = None  # of `late` at `place`, mean ...
+    of_two: bool = False  # ... after the other one of two ranks, in place of the median rank
+    place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
+    place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
+    one_place: bool = False  # nobody is late, and `place` stands out among several
+    known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`, ...
+    lacking: bool = True  # ... since files of ranks are missing
+    unknown: str = ""  # why nothing can be said of who is late, as a sentence ...
+    unclear: str = "unclear"  # ... and the key of the remedy, if the calls are known
+    remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
+    unseen: str = ""  # what ranks may wait in that was not looked at
+    folder: str = ""  # of the trace; empty: none
+    traces: str = "traces"  # a folder for the next trace
+    after: str = ""  # the command that gives this answer: "compare", "trace", or another one
+    run_command: str = "COMMAND"  # what stands after `latecomer run --`; empty: no MPI program
+
+
+def facts(found: Lateness, *, run_command: str = "") -> Facts:
+    """What is known from a trace that was analysed."""
+    ranks, trace = found.ranks, found.trace
+    native = trace.format.startswith("latecomer")
+    unseen = "" if not native else not_looked_at(found) if found.origin else _UNSEEN
+    common = Facts(
+        ranks=trace.ranks,
+        run=float(ranks.run.sum()),
+        waiting=float(ranks.waiting.sum()),
+        moving=float(ranks.moving.sum()),
+        unseen=unseen,
+        folder=trace.source,
+        run_command=run_command or ("COMMAND" if native else ""),
+        remarks=_remarks(found),
+    )
+    missing = np.flatnonzero(np.isnan(trace.clock_error)).tolist()  # ranks without a file
+    by_messages = found.origin is not None and found.origin.waits > 0
+    complete = sum(group.complete for group in found.groups)
+    if found.incomplete > complete:
+        return _without_most_calls(common, missing, found.incomplete, complete)
+    if found.origin is not None and by_messages:
+        return _unless_unseen(_facts_of_origin(found, found.origin, common), found, found.origin)
+    shared = [group.group.members for group in found.groups if group.complete]
+    late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
+    if not ranks.calls[late].all():  # a host is as late as its ranks that are known
+        late, host = [], False
+    where = place_of(found, late)
+    named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
+                    place=where.name if where else "",
+                    place_share=where.share if where else None,
+                    one_place=not late and one_place(found))  # fmt: skip
+    if late:
+        named = replace(
+            named, cost=float(ranks.cost[late].sum()), others=waiters(ranks.waiting, late)
+        )
+        if where:
+            named = replace(named, lateness=where.lateness, last_share=where.last_share,
+                            calls=where.calls, of_two=where.of_two)  # fmt: skip
+    named = unless_unclear(named, found.clock_error, _spread(found))
+    return named if found.origin is None else _unless_unseen(named, found, found.origin)
+
+
+def _without_most_calls(common: Facts, missing: list[int], left: int, used: int) -> Facts:
+    """Who is late in the few calls that remain may be anybody: they are those of some groups."""
+    if used:
+        why = f"{left:,} of {left + used:,} calls cannot be used"
+    else:
+        why = f"none of the {left:,} calls can be used"
+    why = f"{_files_of(missing)}, {why}" if missing else f"{why}: not all their ranks tell them"
+    return replace(common, known=False, lacking=bool(missing), unknown=why, remarks=())
+
+
+def _files_of(missing: list[int]) -> str:
+    if len(missing) == 1:
+        return f"the file of rank {missing[0]} is missing"
+    said = ranks_said(missing)
+    return f"the files of {said}{',' if 'such as' in said else ''} are missing"
+
+
+def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
+    """Who is named is the origin of waiting, not who handed it on."""
+    hosts = found.trace.hosts
+    waiting = float(begun.waiting.sum())
+    late, host = _late(begun, hosts, common.run)
+    named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
+                    remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
+    if late and (where := begun.place(late)):
+        place, share = where
+        named = replace(named, saved=begun.graph.saved(begun.graph.without(late)),
+                        elapsed=found.run_seconds, cost=float(begun.cost[late].sum()),
+                        others=waiters(begun.waiting, late), place_share=share,
+                        place=_computation(found, place.call, place.site))  # fmt: skip
+    elif not late and (where := begun.place(range(common.ranks))):
+        place, share = where
+        amounts = np.zeros(len(begun.graph.places))
+        for (_, number), part in begun.by_place.items():
+            amounts[number] += part
+        if place.call and stands_out(amounts[1:].tolist(), waiting):
+            named = replace(named, one_place=True, place_share=share * amounts.sum() / waiting,
+                            place=_computation(found, place.call, place.site))  # fmt: skip
+    return unless_unclear(named, found.clock_error, waiting / max(begun.waits, 1))
+
+
+def _late(begun: Origin, hosts: Sequence[str], run: float) -> tuple[list[int], bool]:
+    """The ranks to be named, and whether they are a host's."""
+    # By what they compute longer: of two slow ranks that follow each other one hides the other's.
+    late, host = late_ranks(begun.excess, hosts)
+    cost = begun.cost[late].sum()
+    if cost < SHARE * begun.cost.sum() or cost < FLOOR * run:
+        return [], False
+    return late, host
+
+
+def _computation(found: Lateness, call: str, site: str) -> str:
+    """As in "computation after the allreduce at main (app.c:42)"."""
+    if not call:
+        return "computation at the beginning"
+    at = plain(found.named(site))
+    return (
+        f"computation after {'' if call in ('messages', OTHER_CALLS) else 'the '}{plain(call)}"
+        + (f" at {at}" if at else "")
+    )
+
+
+def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
+    """Who is waited for and is not the origin, and what nobody is the origin of."""
+    told, whole = [], max(float(begun.waiting.sum()), 1e-300)
+    others = np.array(begun.direct)
+    others[list(late)] = 0.0
+    rank = int(others.argmax())
+    handed = others[rank] - begun.cost[rank]
+    if late and handed >= SHARE * whole:
+        waited = seconds(float(others[rank]))
+        told.append(f"Rank {rank} is waited for, too, for {waited}, but hands on what it waited "
+                    "itself.")  # fmt: skip
+    if begun.order >= SHARE * whole:
+        told.append(f"{percent(begun.order / whole)} of the waiting comes from no rank that "
+                    "computes longer than others: from the order of the work, or from changes "
+                    "within a step.")  # fmt: skip
+    if begun.graph.times > 1:
+        told.append(f"The trace is large: stretches of it stand for the rest, "
+                    f"{percent(1 / begun.graph.times)} of the run.")  # fmt: skip
+    return told
+
+
+def _spread(found: Lateness) -> float:
+    """The lateness of the last rank, in the mean."""
+    calls = max(sum(group.complete for group in found.groups), 1)
+    return sum(site.spread * site.calls for site in found.sites) / calls
+
+
+def unless_unclear(named: Facts, error: float, spread: float = 0.0) -> Facts:
+    """Below the error of the clocks nobody is named. `spread`: lateness, if nobody is late."""
+    if not np.isfinite(error):
+        unknown = "the clocks of some ranks are not comparable"
+    else:
+        shown = named.lateness if named.late and named.lateness is not None else spread
+        if shown > error or not error:
+            return named
+        unknown = (f"the clocks are not good enough to tell who is late: they are off by up to "
+                   f"{seconds(error)}, the lateness is {seconds(max(shown, 0.0))}")  # fmt: skip
+    return _nobody(named, unknown, "unclear")
+
+
+def _unless_unseen(named: Facts, found: Lateness, begun: Origin) -> Facts:
+    """Nobody is named where what is not in the trace may decide who is."""
+    unknown = float(begun.unknown.sum())
+    why = ""
+    if named.unknown:
+        return named
+    if found.known < _TOO_LITTLE:
+        return _nobody(named, f"messages are known of the first {percent(found.known)} of the time "
+                       "only", "short")  # fmt: skip
+    # Where nobody would be named anyway, little of it is worth no word.
+    least = (FLOOR if named.late else LITTLE) * named.run
+    if unknown >= SHARE * named.run or unknown > max(named.waiting, least):
+        part = percent(unknown / max(named.run, 1e-300))
+        why = (f"ranks are for {part} of their time in calls of which the trace does not tell for "
+               f"whom they wait ({_kinds(found)})")  # fmt: skip
+    elif found.idle and _late(found.idle, found.trace.hosts, named.run)[0] != list(named.late):
+        why = ("it depends on what ranks did between calls that test in vain, such as MPI_Test: "
+               "wait, or compute")  # fmt: skip
+    return _nobody(named, why, "unseen") if why else named
+
+
+def _nobody(named: Facts, why: str, unclear: str) -> Facts:
+    return replace(named, late=(), hosts=(), host=False, cost=None, lateness=None, last_share=None,
+                   saved=None, place="", place_share=None, one_place=False, unknown=why,
+                   unclear=unclear)  # fmt: skip
+
+
+def not_looked_at(found: Lateness) -> str:
+    """What ranks were in that the trace does not tell of, if it is worth a word."""
+    begun, run = found.origin, float(found.ranks.run.sum())
+    if begun is None or begun.unknown.sum() < FLOOR * run:
+        return ""
+    return f"{_kinds(found)} ({percent(float(begun.unknown.sum()) / max(run, 1e-300))} of the time)"
+
+
+def _kinds(found: Lateness) -> str:
+    """Of what is not looked at the kinds that make a tenth of it, the longest first."""
+    others, messages = found.trace.others, found.trace.messages
+    took = dict.fromkeys(KINDS_OF_CALLS, 0.0)
+    if others is not None:
+        for bit, kind in enumerate(KINDS_OF_CALLS):
+            own = (others.calls >> bit) & 1 == 1
+            took[kind] += float((others.end - others.begin)[own].sum())
+    alone = "messages without their other side"
+    if messages is not None and (probes := messages.probes) is not None:
+        own = probes.message < 0
+        took[alone] = float((probes.side.end - probes.side.begin)[own].sum())
+    whole = sum(took.values())
+    return listed([kind for kind in sorted(took, key=lambda each: -took[each])
+                    if took[kind] >= 0.1 * whole > 0] or [alone])  # fmt: skip
+
+
+def _remarks(found: Lateness) -> list[str]:
+    told = []
+    if found.known < 1:
+        told.append(f"Messages are known until {seconds(found.until)} after the start, and so only "
+                    "that part was looked at: set LATECOMER_TRACE_BYTES to more.")  # fmt: skip
+    if found.skipped:
+        calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
+        told.append(f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more.")
+    whole = float(found.ranks.waiting.sum())
+    longest = max(found.groups, key=lambda group: float(group.cost.max()), default=None)
+    if longest and sum(group.complete for group in found.groups) >= _FEW:
+        call = int(longest.cost.argmax())
+        if longest.cost[call] >= _ALONE * whole > 0:
+            began = seconds(float(np.min(longest.group.arrival[call])))
+            told.append(f"A single call makes {percent(float(longest.cost[call]) / whole)} of all "
+                        f"waiting: number {int(longest.group.sequence[call]):,}, entered {began} "
+                        "after the start.")  # fmt: skip
+    return told

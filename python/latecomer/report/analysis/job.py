@@ -1,0 +1,129 @@
+"""The facts of a job by the summary that its ranks made together when it ended.
+
+The library writes it where LATECOMER_SUMMARY says; src/runtime/report/job_summary.hpp describes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base.units import size
+from .blame import late_ranks, waiters
+from .facts import Facts, unless_unclear
+from .wording import BESIDE, NON_BLOCKING, plain, seconds
+
+_HALF = 0.5  # of the cost: less is no place for it
+
+
+def facts_of_job(
+    job: Mapping[str, Any], *, run_command: str = "", code: Mapping[str, str] | None = None
+) -> Facts:
+    """What is known from a job's summary; `code`: function and line of sites, if known."""
+    ranks = job["ranks"]
+    common = Facts(
+        ranks=ranks,
+        run=job["elapsed_s"] * ranks,
+        waiting=job["waiting_s"] * ranks,
+        moving=job["moving_s"] * ranks,
+        unseen=unseen(job),
+        run_command=run_command,
+        remarks=_remarks(job),
+        known=job["told"] > 0,
+        unknown="" if job["told"] else _why_unknown(job),
+    )
+    if not job["told"]:
+        return common
+    late, host = late_ranks(np.array(job["cost_s"], float), job["hosts"])
+    alone = len(late) == 1
+    place = _place(job["places"], (lambda each: each["cost_s"]) if late else _waiting, code or {})
+    cost = float(sum(job["cost_s"][rank] for rank in late))
+    known = {
+        "late": late,
+        "host": host,
+        "hosts": [job["hosts"][rank] for rank in late],
+        "cost": cost if late else None,
+        "others": waiters(np.array(job["waited_s"], float), late),
+    }
+    if place:
+        # The summary knows the places of one rank: of the one that cost the others most.
+        whole = cost if alone else common.waiting
+        known |= {"place": place["name"], "place_share": None}
+        if alone or not late:
+            known["place_share"] = min(place["weight"] / whole, 1.0) if whole else None
+        if alone and place["calls"]:
+            known |= {
+                "last_share": place["last"] / place["calls"],
+                "calls": round(place["calls"]),
+                "lateness": place["lateness_s"] / place["calls"],
+                "of_two": ranks == 2,
+            }
+    return unless_unclear(Facts(**(vars(common) | known)), job["clock_error_s"])
+
+
+def _why_unknown(job: Mapping[str, Any]) -> str:
+    if job["short_calls"] or job["unmatched"] or any(job["calls"].values()):
+        return "no call of it is known on all its ranks"
+    if job["persistent"] or job["neighbour"]:
+        return "none of its collectives is of a kind that is timed"
+    if job["nonblocking"]:
+        return f"all its collectives are {NON_BLOCKING.split()[0]}, which are not timed"
+    return "it makes no collectives"
+
+
+def unseen(job: Mapping[str, Any]) -> str:
+    """What ranks may have waited in that was not looked at, without a trace of messages."""
+    counted = (
+        (job["nonblocking"], NON_BLOCKING),
+        (job["persistent"], "requests for persistent collectives"),
+        (job["neighbour"], "collectives among neighbours"),
+        (job["calls"]["fallback_intercommunicator"], "calls between groups"),
+        (job["unmatched"], "calls that not all ranks are known to have made alike"),
+    )
+    told = [f"{count:,} {what}" for count, what in counted if count]
+    return ", ".join([*told, BESIDE])
+
+
+def _waiting(place: Mapping[str, Any]) -> float:
+    return float(place["waiting_s"])
+
+
+def _remarks(job: Mapping[str, Any]) -> list[str]:
+    told = []
+    if job["skipped_s"] is not None:
+        waited = seconds(job["skipped_s"])
+        told.append(f"Without the first call, where ranks waited {waited} more.")
+    if job["sampled_from"] > job["told"] + 1:
+        told.append(f"By a sample: {job['told']:,} of {job['sampled_from']:,} calls.")
+    return told
+
+
+def _place(
+    places: Sequence[Mapping[str, Any]], weight: Any, code: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """The heaviest place: of one size, or if none has half of all, of all sizes together."""
+    whole = sum(weight(each) for each in places)
+    for by_size in (True, False):
+        parts: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+        for each in places:
+            key = (each["collective"], each["site"], str(each["bytes"]) if by_size else "")
+            parts.setdefault(key, []).append(each)
+        top = max(parts.values(), key=lambda part: sum(map(weight, part)), default=[])
+        heavy = sum(map(weight, top))
+        if heavy >= _HALF * whole > 0:
+            sums = {
+                name: sum(each[name] for each in top) for name in ("calls", "last", "lateness_s")
+            }
+            return sums | {"name": _name(top, code), "weight": heavy}
+    return None
+
+
+def _name(places: Sequence[Mapping[str, Any]], code: Mapping[str, str]) -> str:
+    words, site = plain(places[0]["collective"]), places[0]["site"]
+    known = [each["bytes"] for each in places if each["bytes"] > 0]
+    if known:
+        low, high = size(min(known)), size(max(known))
+        words += f" of {low}" if low == high else f" of {low} to {high}"
+    return f"{words} at {plain(code.get(site, site))}" if site else words

@@ -1,0 +1,158 @@
+"""A large trace by some stretches of it, one behind the other, as a trace of a shorter run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.messages import kept
+from ..trace.model import UNKNOWN, Group, Messages, Others, Probes, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MOST = 4_000_000  # calls of single ranks, and messages: more are represented by ...
+SOME = 1_000_000  # ... so many ...
+_STRETCHES = 16  # ... in so many stretches
+
+
+def represented(trace: Trace) -> tuple[Trace, float]:
+    """The trace, or one of its stretches; and how many times as long the run of the whole is.
+
+    Evenly spaced stretches of the largest group's calls tell when each rank is in a stretch; where
+    that has too few that are known on all its ranks, equal times do. Of everything else that counts
+    which lies in there on all its ranks.
+    """
+    groups = [group for group in trace.groups if group.size > 1]
+    events = sum(len(group) * group.size for group in [*groups, *trace.overlapping])
+    events += 2 * len(trace.messages) if trace.messages else 0
+    main = max(groups, key=lambda group: len(group) * group.size, default=None)
+    if events <= MOST:
+        return trace, 1.0
+    bounds = _bounds(trace, main, SOME / events) if main is not None else []
+    if len(bounds) < _STRETCHES // 2:
+        bounds = _equal_times(trace, SOME / events)
+    shifts, now = [], None
+    for begin, end in bounds:
+        shifts.append(0.0 if now is None else float(begin.mean()) - now)
+        now = float(end.mean()) - shifts[-1]
+    long = sum(float((end - begin).mean()) for begin, end in bounds)
+    whole = float((bounds[-1][1] - bounds[0][0]).mean())
+    last = bounds[-1][1] - shifts[-1]
+    made = replace(
+        trace,
+        groups=[_group(group, bounds, shifts) for group in trace.groups],
+        overlapping=[_group(group, bounds, shifts) for group in trace.overlapping],
+        messages=_messages(trace.messages, bounds, shifts) if trace.messages else trace.messages,
+        others=_others(trace.others, bounds, shifts) if trace.others is not None else None,
+        begin=bounds[0][0],
+        end=last,
+    )
+    return made, whole / max(long, 1e-300)
+
+
+def _bounds(trace: Trace, main: Group, share: float) -> list[tuple[Floats, Floats]]:
+    """When each rank leaves the calls before a stretch, and the last one in it."""
+    length = max(2, int(len(main) * share / _STRETCHES))
+    if len(main) < _STRETCHES * (length + 1):
+        return []
+    firsts = np.linspace(0, len(main) - 1 - length, _STRETCHES).astype(np.int64)
+    rows = np.stack([firsts, firsts + length], axis=1).reshape(-1)
+    _, leave = main.times(rows)
+    known = np.isfinite(leave).all(axis=1).reshape(-1, 2).all(axis=1)
+    found, before = [], -np.inf
+    for (begin, end), good in zip(leave.reshape(-1, 2, main.size), known.tolist(), strict=True):
+        if not good or begin.min() < before:
+            continue
+        of_ranks = np.full((2, trace.ranks), [[begin.mean()], [end.mean()]])
+        of_ranks[:, main.members] = begin, end
+        found.append((of_ranks[0], of_ranks[1]))
+        before = end.max()
+    return found
+
+
+def _equal_times(trace: Trace, share: float) -> list[tuple[Floats, Floats]]:
+    begin, end = trace.span()
+    first, last = float(begin.min()), float(end.max())
+    length = share * (last - first) / _STRETCHES
+    return [(np.full(trace.ranks, start), np.full(trace.ranks, start + length))
+            for start in np.linspace(first, last - length, _STRETCHES).tolist()]  # fmt: skip
+
+
+def _group(group: Group, bounds: list[tuple[Floats, Floats]], shifts: list[float]) -> Group:
+    """Its calls in the stretches, in their order."""
+    nothing = np.zeros((0, group.size))
+    rows, by, arrivals, exits = [np.zeros(0, np.int64)], [np.zeros(0)], [nothing], [nothing]
+    calls = _first_arrivals(group)
+    for (begin, end), shift in zip(bounds, shifts, strict=True):
+        first, last = begin[group.members], end[group.members]
+        near = np.flatnonzero((calls >= first[0]) & (calls <= last[0]))
+        if not len(near):
+            continue
+        arrival, leave = group.times(near)
+        out = (arrival < first) | (leave > last)  # what is not known contradicts nothing
+        inside = np.flatnonzero(~out.any(axis=1))
+        rows.append(near[inside])
+        by.append(np.full(len(inside), shift))
+        arrivals.append(arrival[inside] - shift)
+        exits.append(leave[inside] - shift)
+    chosen = np.concatenate(rows)
+    columns = ("sequence", "collective", "bytes", "element_bytes", "operator", "root", "site",
+               "algorithm", "served")  # fmt: skip
+    completed = group.completed
+    return Group(
+        name=group.name,
+        members=group.members,
+        arrival=np.concatenate(arrivals),
+        exit=np.concatenate(exits),
+        launch=None if group.launch is None else group.launch[chosen],
+        completed=None if completed is None else completed[chosen] - np.concatenate(by)[:, None],
+        idle=None if group.idle is None else group.idle[chosen] - np.concatenate(by)[:, None],
+        **{name: getattr(group, name)[chosen] for name in columns},
+    )
+
+
+def _first_arrivals(group: Group) -> Floats:
+    """When the first member entered each call; NaN: not known."""
+    parts = [group.times(part, np.array([0]))[0][:, 0] for part in group.stretches()]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _messages(
+    messages: Messages, bounds: list[tuple[Floats, Floats]], shifts: list[float]
+) -> Messages:
+    """Those of which both sides lie in one stretch."""
+    sides = messages.send, messages.receive
+    parts = [_stretch_of(side.rank, side.posted, side.end, bounds) for side in sides]
+    own = np.flatnonzero((parts[0] == parts[1]) & (parts[0] >= 0))
+    by = np.array(shifts)[parts[0][own]]
+    send, receive = (side.part(own, by) for side in sides)
+    probes = messages.probes
+    if probes is not None:
+        part = _stretch_of(probes.side.rank, probes.side.posted, probes.side.end, bounds)
+        some = np.flatnonzero(part >= 0)
+        side = probes.side.part(some, np.array(shifts)[part[some]])
+        probes = kept(Probes(side, probes.message[some]), own, len(messages))
+    return replace(messages, send=send, receive=receive, bytes=messages.bytes[own], probes=probes)
+
+
+def _others(others: Others, bounds: list[tuple[Floats, Floats]], shifts: list[float]) -> Others:
+    part = _stretch_of(others.rank, others.begin, others.end, bounds)
+    own = np.flatnonzero(part >= 0)
+    by = np.array(shifts)[part[own]]
+    times = (column[own] - by for column in (others.begin, others.end, others.idle))
+    return Others(others.rank[own], *times, others.calls[own])
+
+
+def _stretch_of(
+    rank: NDArray[np.int32], begin: Floats, end: Floats, bounds: list[tuple[Floats, Floats]]
+) -> NDArray[np.int64]:
+    """The stretch in which these lie; UNKNOWN: none."""
+    found = np.full(len(rank), UNKNOWN)
+    for at, (first, last) in enumerate(bounds):
+        found[(begin >= first[rank]) & (end <= last[rank])] = at
+    return found

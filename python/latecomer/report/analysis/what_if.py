@@ -1,0 +1,347 @@
+"""What a traced run would have taken: with other algorithms, less lateness, a faster network.
+
+The graph of the job is gone through again: computation stays, and each call ends when what it waits
+for has come and as much later as it did. Collectives are simulated where something about them is
+another: by what they take after the last arrival.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..trace.model import Trace, ranks_said
+from .collectives import CallClass, Collectives
+from .graph import Graph, graph_of
+from .simulated import AS_IT_WAS, AUTO, NATIVE, Executes, Simulator
+from .wording import percent
+from .wording import seconds as times
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
+_FEWEST = 24  # calls that a replay needs
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a run takes."""
+
+    seconds: float
+    error: float  # its standard error, from the differences of the stretches; 0: all was replayed
+    calls: int  # collectives that were replayed
+    waiting: float  # mean over the ranks, of the whole run
+    moving: float
+    after_last: dict[CallClass, float]  # seconds: mean exit minus last arrival, mean over the calls
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A question."""
+
+    name: str
+    algorithm: str = AS_IT_WAS  # of the calls that latecomer would handle
+    lateness: float = 1.0  # the part of the imbalance of computation that stays
+    speed: float = 1.0  # of the network, as a multiple of what it was
+    ranks: tuple[int, ...] = ()  # which compute no longer than the median rank
+
+    @property
+    def kind(self) -> str:
+        """Which of the chief questions this is: "balance", "algorithm", "network", "ranks"; or
+        "part"."""
+        if self.ranks:
+            return "ranks"
+        if self.algorithm == AS_IT_WAS:
+            only = (self.lateness, self.speed)
+            return {(0.0, 1.0): "balance", (1.0, 2.0): "network"}.get(only, "part")
+        return "algorithm" if self.lateness == self.speed == 1 else "part"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the run would have taken."""
+
+    scenario: Scenario
+    replayed: Replayed | None  # None: not simulated
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """Parts of 1, as POP defines them: the product of the last three is the first.
+
+    https://pop-coe.eu/node/69
+    """
+
+    parallel: float  # computation, of the time of all ranks
+    load_balance: float  # computation of the mean rank over that of the busiest one
+    serialisation: float  # ... of that rank over the run, if nothing took time but waiting
+    transfer: float  # ... of that run over the run as it was
+
+    def said(self) -> str:
+        """As in "Parallel efficiency 62 %: load balance 80 %, serialisation 90 %, ..."."""
+        parts = ("load balance", self.load_balance), ("serialisation", self.serialisation), \
+            ("transfer", self.transfer)  # fmt: skip
+        told = ", ".join(f"{name} {percent(part)}" for name, part in parts)
+        return f"Parallel efficiency {percent(self.parallel)}: {told}"
+
+
+def efficiency(graph: Graph) -> Efficiency:
+    """That of the run until its last call: behind it nobody knows who computes, and who waits."""
+    computed = graph.computed.sum(axis=0)[graph.present]
+    first = np.fmin(graph.trace.begin, graph.events.begin.min(initial=np.inf)).min()
+    run = max(float(graph.last.max() - first), 1e-300)
+    busiest, mean = float(computed.max(initial=0.0)), float(computed.sum()) / max(len(computed), 1)
+    ideal = max(run - graph.saved(None, 0.0) / graph.times, busiest, 1e-300)
+    return Efficiency(mean / run, mean / busiest if busiest else 1.0, busiest / ideal, ideal / run)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """All answers about a trace."""
+
+    measured: float  # seconds: the run
+    # The same algorithms simulated: how right the simulator is. None: it took too long.
+    repeated: Replayed | None
+    answers: list[Answer]
+    network: str  # costs before fitting, and their source
+    known: bool  # these are the costs of the traced run
+    factors: dict[CallClass, float]  # by which these were multiplied
+    calls: int  # of the trace that are known on all their ranks
+    efficiency: Efficiency
+    sample: float  # the part of the run that stands for the whole
+    handled: bool = False  # latecomer carried out some of them
+
+    @property
+    def simulator_error(self) -> float:
+        """The repeated run's time, as a part of the measured, minus 1; infinite: not known."""
+        return self.repeated.seconds / self.measured - 1 if self.repeated else np.inf
+
+    @property
+    def trusted(self) -> bool:
+        """Tell whether the simulator repeats the run well enough for its other answers to count."""
+        return abs(self.simulator_error) <= TRUSTED
+
+
+def what_if(
+    trace: Trace,
+    run_seconds: float,
+    *,
+    graph: Graph | None = None,
+    late: Sequence[int] = (),
+    network: str = "",
+    source: str = "built in",
+    known: bool = False,
+    assumed: str = "",
+    native: str = "openmpi-4.1",
+    seconds: float = 3.0,
+    only: tuple[str, ...] | None = None,
+    report: Callable[[str], None] = lambda _: None,
+) -> WhatIf:
+    """Answer the usual questions, the chief ones first, or only those about algorithms in `only`.
+
+    `graph` is that of the trace; None: it is made. `late` are ranks that are asked about.
+    `network` holds costs. If they are `known` to be those of the traced run, only the model of the
+    MPI library, `native`, is fitted to the trace; else the costs are. `assumed` holds the costs
+    that the library plans with, which need not be those. About `seconds` are spent: long traces
+    are represented by stretches. Raises ValueError.
+    """
+    collectives = Collectives(graph or graph_of(trace))
+    simulator = Simulator(collectives, network, known, assumed, native)
+    replay = Replay(simulator, run_seconds)
+    asked = [Scenario(AS_IT_WAS), *_scenarios(simulator, only, late)]
+    until, share = time.monotonic() + seconds, seconds / (len(asked) + 1)
+    report("network")
+    simulator.fit(share)
+    answers = []
+    for scenario in asked:
+        report(scenario.name)
+        answers.append(replay.answer(scenario, share, until))
+    repeated = answers.pop(0).replayed
+    return WhatIf(
+        run_seconds,
+        repeated,
+        answers,
+        f"{simulator.network.text} ({source})",
+        known,
+        simulator.factors,
+        len(collectives),
+        efficiency(collectives.graph),
+        1 / collectives.graph.times,
+        simulator.handled,
+    )
+
+
+def distrust(answers: WhatIf) -> str:
+    """Why nothing is told."""
+    if answers.repeated is None:
+        return "Not told what would save time: there was none to simulate the run as it was; set " \
+            "--budget to more."  # fmt: skip
+    costs = "" if answers.known else "; costs of the network that calibrate measured may help"
+    return (
+        f"Not told what would save time: the same algorithms simulated take "
+        f"{times(answers.repeated.seconds)}, the run took {times(answers.measured)}, and more than "
+        f"{percent(TRUSTED)} off the other answers are not to be trusted{costs}."
+    )
+
+
+def baseline(answers: WhatIf, mpi: str = "") -> str:
+    """What the answers are compared with; `mpi`: the library's name, if it is known."""
+    if answers.handled:
+        return "this run, with latecomer"
+    return f"this run, with {mpi}" if mpi else "this run"
+
+
+def label(answer: Answer) -> str:
+    """The name of a chief answer."""
+    name = answer.scenario.name
+    return f"best algorithm: {name}" if answer.scenario.kind == "algorithm" else name
+
+
+def by_gain(answers: WhatIf) -> list[Answer]:
+    """The shortest run first; those that were not simulated last."""
+    return sorted(answers.answers, key=lambda a: a.replayed.seconds if a.replayed else np.inf)
+
+
+def chief(answers: WhatIf) -> list[Answer]:
+    """Those that matter, the shortest run first: late ranks, balance, an algorithm, a network."""
+    found: dict[str, Answer] = {}
+    for answer in by_gain(answers):
+        found.setdefault(answer.scenario.kind, answer)
+    return [answer for answer in found.values() if answer.scenario.kind != "part"]
+
+
+def _scenarios(
+    simulator: Simulator, only: tuple[str, ...] | None, late: Sequence[int]
+) -> Iterator[Scenario]:
+    """The chief ones first: there may be no time for all."""
+    if only is not None:
+        yield from (Scenario(name, name) for name in only)
+        return
+    if late:
+        name = f"{ranks_said(late)} no slower than the median rank"
+        yield Scenario(name, ranks=tuple(late))
+    yield Scenario("perfect balance", lateness=0.0)
+    yield Scenario("a network twice as fast", speed=2.0)
+    if simulator.simulated:
+        yield Scenario("the MPI library's own algorithms", NATIVE)
+        yield Scenario("latecomer, automatic choice", AUTO)
+        yield from (Scenario(name, name) for name in simulator.suitable())
+        yield Scenario("automatic choice, and a network twice as fast", AUTO, speed=2.0)
+    yield Scenario("half the lateness", lateness=0.5)
+
+
+class Replay:
+    """Goes through the graph again, with some collectives simulated."""
+
+    def __init__(self, simulator: Simulator, run_seconds: float) -> None:
+        self.simulator, self.run_seconds = simulator, run_seconds
+        self.collectives = simulator.collectives
+        self.graph = self.collectives.graph
+
+    def answer(self, scenario: Scenario, seconds: float, until: float = np.inf) -> Answer:
+        """With about so much effort, if it is not later than `until`, of time.monotonic()."""
+        changed = scenario.lateness != 1 or scenario.speed != 1 or bool(scenario.ranks)
+        whole = len(self.collectives)
+        try:
+            each = self.simulator.cost(scenario.algorithm, changed=changed)
+            calls = int(seconds / each)
+            few = calls < min(_FEWEST, whole)
+            if time.monotonic() > until or (few and each * _FEWEST > 4 * seconds):
+                more = max(each * _FEWEST, seconds) * 10
+                return Answer(scenario, None, f"needs more time: --budget {more:.0f}")
+            calls = max(calls, _FEWEST)
+            return Answer(scenario, self.run(scenario, calls, changed=changed))
+        except (ValueError, RuntimeError) as error:
+            return Answer(scenario, None, str(error))
+
+    def run(self, scenario: Scenario, calls: int, *, changed: bool) -> Replayed:
+        """Replay about so many calls."""
+        anew: list[NDArray[np.int64]] = []
+        how: list[tuple[CallClass, Executes]] = []
+        made: dict[tuple[CallClass, str], Executes] = {}
+        after: dict[CallClass, list[float]] = defaultdict(list)
+        stretches = self.collectives.stretches(calls)
+        places = self._places(stretches)
+        for (first, last), (begin, end) in zip(stretches, places, strict=True):
+            for event in range(first, last):
+                algorithm = self.simulator.algorithm(scenario.algorithm, event, changed=changed)
+                members = self.collectives.members(event)
+                left_at = self.graph.left_at[members]
+                call_class = self.collectives.classes[event]
+                if algorithm is None:
+                    _, arrival, leave = self.collectives.measured(event)
+                    after[call_class].append(float(leave.mean() - arrival.max()))
+                elif left_at.min() >= begin and left_at.max() < end:
+                    key = call_class, algorithm
+                    if key not in made:
+                        made[key] = self.simulator.executor(*key, scenario.speed)
+                    anew.append(members)
+                    how.append((call_class, made[key]))
+
+        def exits(number: int, arrivals: Sequence[float]) -> list[float]:
+            call_class, execute = how[number]
+            came = np.array(arrivals)
+            left = came.min() + execute(came - came.min())
+            after[call_class].append(float(left.mean() - came.max()))
+            return left.tolist()
+
+        found = self.graph.replay(
+            self._less(scenario), 1 / scenario.speed, parts=not scenario.ranks, stretches=places,
+            anew=anew, exits=exits,
+        )  # fmt: skip
+        return self._told(found, sum(end - begin for begin, end in stretches), after)
+
+    def _less(self, scenario: Scenario) -> Floats | None:
+        if scenario.ranks:
+            return self.graph.without(scenario.ranks)
+        return self.graph.nearer(1 - scenario.lateness) if scenario.lateness != 1 else None
+
+    def _places(self, stretches: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Where stretches of collectives are in the order of the job."""
+        if stretches == [(0, len(self.collectives))]:
+            return [(0, self.graph.length)]
+        found, before = [], 0
+        for first, last in stretches:
+            # Behind its first call, so that the computation before the second one is in it.
+            begin = max(before, self._ended(first) if first else 0)
+            before = max(begin, *(self._ended(each) for each in range(first, last)))
+            found.append((begin, before))
+        return found
+
+    def _ended(self, event: int) -> int:
+        """The place in the order behind a collective."""
+        return int(self.graph.left_at[self.collectives.members(event)].max()) + 1
+
+    def _told(
+        self,
+        found: Sequence[tuple[float, float, Floats, float, float]],
+        calls: int,
+        after: dict[CallClass, list[float]],
+    ) -> Replayed:
+        """The whole run by its stretches. Each stands for the time until the next one begins."""
+        means = {each: float(np.mean(times)) for each, times in after.items()}
+        ranks = self.collectives.trace.ranks
+        if len(found) == 1:
+            _, _, ahead, waiting, moving = found[0]
+            seconds, each = self.run_seconds - self.graph.earlier(ahead), self.graph.times / ranks
+            return Replayed(seconds, 0.0, calls, waiting * each, moving * each, means)
+        begins = np.array([each[0] for each in found])
+        was = np.maximum([until - begin for begin, until, *_ in found], 1e-12)
+        weight = np.maximum(np.diff(begins, append=self.graph.last.mean()), 1e-12)
+        weight *= self.graph.times
+        ratio = 1 - np.array([ahead.mean() for _, _, ahead, *_ in found]) / was
+        later = ratio[1:]  # the first one is the beginning, not a sample
+        error = later.std(ddof=1) / np.sqrt(len(later)) * weight.sum() if len(later) > 1 else 0.0
+        waiting, moving = (float((np.array(sums) * weight / was).sum()) / ranks
+                           for sums in zip(*(each[3:] for each in found), strict=True))  # fmt: skip
+        seconds = self.run_seconds + float(((ratio - 1) * weight).sum())
+        return Replayed(seconds, float(error), calls, waiting, moving, means)

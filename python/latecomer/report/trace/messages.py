@@ -1,0 +1,148 @@
+"""Matches sends with receives: of those of one pair, communicator and tag the n-th belong together.
+
+MPI lets no message overtake another one of the same sender, receiver, communicator and tag, and
+receives take them in the order in which they were posted, whatever they left open. Where some are
+missing, others would be matched wrongly: those are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .contradictions import SAME_CLOCK
+from .model import UNKNOWN, Messages, Probes, Side
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Whole = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Truths = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Posted:
+    """All sends, or all receives, each in the order of its rank's posting; one entry each."""
+
+    side: Side
+    keys: Whole  # (messages, k), equal for both sides: communicator, sender, receiver, tag
+    bytes: Whole
+    certain: Truths  # False: of its rank an earlier message may be missing
+
+
+def matched(
+    sends: Posted,
+    receives: Posted,
+    clock_error: Floats,
+    lost: int = 0,
+    *,
+    probes: Probes | None = None,
+    until: float = np.inf,
+) -> Messages:
+    """The messages. `clock_error`: of each rank, in seconds; NaN: not known.
+
+    `probes` names receives by their places in `receives`.
+    """
+    left, right = _numbered(sends.keys), _numbered(receives.keys)
+    at_send, at_receive = _joined(left, right)
+    unmatched = len(left) + len(right) - 2 * len(at_send)
+    sure = sends.certain[at_send] & receives.certain[at_receive]
+    wrong = sure & (sends.bytes[at_send] != receives.bytes[at_receive])
+    wrong |= sure & _early(sends.side.part(at_send), receives.side.part(at_receive), clock_error)
+    sure &= ~_of_same_key(sends.keys[at_send], wrong)
+    at_send, at_receive = at_send[sure], at_receive[sure]
+    return Messages(
+        send=sends.side.part(at_send),
+        receive=receives.side.part(at_receive),
+        bytes=receives.bytes[at_receive],
+        unmatched=unmatched,
+        lost=lost,
+        uncertain=int((~sure).sum()),
+        probes=_with_alone(probes, (sends.side, at_send), (receives.side, at_receive)),
+        until=until,
+    )
+
+
+def _with_alone(
+    probes: Probes | None, sent: tuple[Side, Whole], received: tuple[Side, Whole]
+) -> Probes:
+    """Of messages but those at these places it is known that a rank was in their calls."""
+    sides, messages = [], []
+    if probes is not None:
+        found = kept(probes, received[1], len(received[0].rank))
+        sides, messages = [found.side], [found.message]
+    for side, places in (sent, received):
+        alone = np.ones(len(side.rank), bool)
+        alone[places] = False
+        sides.append(side.part(np.flatnonzero(alone)))
+        messages.append(np.full(int(alone.sum()), UNKNOWN, np.int64))
+    return Probes(joined(sides), np.concatenate(messages))
+
+
+def kept(probes: Probes, places: Whole, count: int) -> Probes:
+    """The same where of `count` messages those at `places` are left."""
+    now = np.full(count + 1, UNKNOWN, np.int64)  # the last one is that of UNKNOWN
+    now[places] = np.arange(len(places))
+    return Probes(probes.side, now[probes.message])
+
+
+def _early(send: Side, receive: Side, clock_error: Floats) -> Truths:
+    """Which messages were received before they were sent. NaN compares as not."""
+    error = SAME_CLOCK + clock_error[send.rank] + clock_error[receive.rank]
+    return send.posted - receive.end > error
+
+
+def _of_same_key(keys: Whole, some: Truths) -> Truths:
+    """Which rows are equal to one of those."""
+    if not some.any():
+        return some
+    which = _labelled(keys)
+    return np.isin(which, which[some])
+
+
+def _labelled(rows: Whole) -> Whole:
+    """A number of each row, the same for equal ones; column by column, as rows sort slowly."""
+    label = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        _, place = np.unique(column, return_inverse=True)
+        both = label * (int(place.max(initial=0)) + 1) + place
+        label = np.unique(both, return_inverse=True)[1]
+    return label
+
+
+def _numbered(keys: Whole) -> Whole:
+    """The keys with another column: how many rows before are equal."""
+    if not len(keys):
+        return np.zeros((0, keys.shape[1] + 1), np.int64)
+    which = _labelled(keys)
+    order = np.argsort(which, kind="stable")
+    starts = np.flatnonzero(np.diff(which[order], prepend=-1))
+    before = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    number = np.empty(len(order), np.int64)
+    number[order] = before
+    return np.column_stack([keys, number])
+
+
+def _joined(left: Whole, right: Whole) -> tuple[Whole, Whole]:
+    """The places of equal rows; rows of one side differ."""
+    if not len(left) or not len(right):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    which = _labelled(np.concatenate([left, right]))
+    place = np.full(int(which.max()) + 1, -1, np.int64)
+    place[which[len(left) :]] = np.arange(len(right))
+    there = place[which[: len(left)]]
+    at = np.flatnonzero(there >= 0)
+    return at, there[at]
+
+
+def joined(sides: Sequence[Side]) -> Side:
+    """All of them, one behind the other."""
+    if not sides:
+        nothing = np.zeros(0)
+        return Side(nothing.astype(np.int32), nothing, nothing, nothing, nothing.astype(np.int32))
+    return Side(**{name: np.concatenate([getattr(side, name) for side in sides])
+                   for name in vars(sides[0])})  # fmt: skip

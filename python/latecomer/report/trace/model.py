@@ -1,0 +1,325 @@
+"""What a trace says, whichever program wrote it.
+
+A reader of any format fills these arrays; analysis, exports and the report read nothing else. Times
+are seconds on one clock, from the earliest event of the trace. Calls are matched over the ranks of
+a group by their sequence there. A rank that is not known to have entered, or left, a call has NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base.errors import UserError
+from ...base.plain import CONTROL, HALVES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .stored import Times
+
+UNKNOWN = -1  # an index, a size or a root that is not known
+
+# No rank leaves one of these before the last rank has entered it.
+SYNCHRONISING = frozenset({
+    "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter",
+})  # fmt: skip
+
+
+# Who carried out a call; Group.served holds their places here.
+SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
+
+
+def text_of(value: object, most: int = 256) -> str:
+    """A value of a file as a text that can be written anywhere; what is no text is named."""
+    if not isinstance(value, (str, int, float)):
+        return {dict: "an object", list: "a list", type(None): "null"}.get(type(value), "")
+    return str(value)[:most].translate(HALVES)
+
+
+_NAMED = 8  # ranks, one by one
+_ELEMENTS = 1 << 21  # times of a stretch of calls that is read at once
+
+
+def ranks_said(ranks: Sequence[int]) -> str:
+    """As in "rank 2", "ranks 2 and 5"; of many one is an example."""
+    if len(ranks) > _NAMED:
+        return f"{len(ranks):,} ranks, such as {ranks[0]}"
+    words = ", ".join(map(str, ranks[:-1]))
+    return f"ranks {words} and {ranks[-1]}" if words else f"rank {ranks[0]}"
+
+
+class TraceError(UserError):
+    """A trace that cannot be read: names the file, where, and the value."""
+
+    def __init__(self, what: str, value: object, remedy: str) -> None:
+        shown = (part.translate(CONTROL) for part in (what, str(value), remedy))
+        super().__init__(*shown)
+
+
+MOST_SPARSE = 1 << 26  # times of a group's calls by members, where files hold few of them
+_TIMES_A_RECORD = 16
+
+
+def check_size(group: str, calls: int, members: int, records: int) -> None:
+    """Refuse a group of so many members that a small file would fill the memory.
+
+    `records` are what the files hold of the group's calls. Raises TraceError.
+    """
+    if calls * members > max(MOST_SPARSE, _TIMES_A_RECORD * records):
+        remedy = f"the files hold {records} of them: bring together those of all ranks"
+        raise TraceError(f"group {group!r}: calls by members", f"{calls} x {members}", remedy)
+
+
+class Words:
+    """Texts by number: calls hold numbers."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts: list[str] = []
+        self._places: dict[str, int] = {}
+        for text in texts:
+            self.place(text)
+
+    def place(self, text: str) -> int:
+        """The number of a text, which is added if it is new."""
+        found = self._places.get(text)
+        if found is None:
+            found = self._places[text] = len(self._texts)
+            self._texts.append(text)
+        return found
+
+    def __getitem__(self, place: int) -> str:
+        """The text; "" for UNKNOWN."""
+        return "" if place < 0 else self._texts[place]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+
+def earliest(*times: NDArray[np.float64]) -> float:
+    """The least time that is known; infinite where none is."""
+    return min((float(np.fmin.reduce(each, axis=None, initial=np.inf)) for each in times),
+               default=np.inf)  # fmt: skip
+
+
+def latest(*times: NDArray[np.float64]) -> float:
+    """The greatest time that is known; -infinite where none is."""
+    return max((float(np.fmax.reduce(each, axis=None, initial=-np.inf)) for each in times),
+               default=-np.inf)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Group:
+    """A communicator or process group, and its calls.
+
+    Arrays have one entry a call, in the order of their sequence, or are of shape (calls, members).
+    `arrival` and `exit` may be in files: read them by `times`, for a stretch of calls at a time.
+    """
+
+    name: str
+    members: NDArray[np.int32]  # the rank in the trace of each member
+    sequence: NDArray[np.int64]  # of each call in the group
+    collective: NDArray[np.int32]  # a number in Trace.words, as are `site`, ...
+    bytes: NDArray[np.int64]  # of the whole vector; UNKNOWN
+    element_bytes: NDArray[np.int32]  # UNKNOWN
+    operator: NDArray[np.int32]  # ... `operator` ...
+    root: NDArray[np.int32]  # a member's place in the group; UNKNOWN where there is none
+    site: NDArray[np.int32]  # ... as the lowest member has it
+    algorithm: NDArray[np.int32]  # ... and `algorithm`: that served the call, with parameters
+    served: NDArray[np.int8]  # a place in SERVED; UNKNOWN
+    arrival: NDArray[np.float64] | Times  # seconds
+    exit: NDArray[np.float64] | Times  # seconds
+    # Seconds between the program's call and the arrival: until a device or a thread began with it.
+    # None: a rank arrives when it calls.
+    launch: NDArray[np.float64] | None = None
+    # When each rank entered the call that completed this one, of Trace.overlapping; NaN: not known.
+    completed: NDArray[np.float64] | None = None
+    idle: NDArray[np.float64] | None = None  # the same for it as Side.idle
+
+    @property
+    def size(self) -> int:
+        """The number of members."""
+        return len(self.members)
+
+    def __len__(self) -> int:
+        return len(self.sequence)
+
+    def times(
+        self, calls: Any = slice(None), members: Any = slice(None)
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Arrivals and exits of some calls, of shape (calls, members)."""
+        if not isinstance(self.arrival, np.ndarray):
+            return self.arrival.stored.read(calls, members)
+        return np.asarray(self.arrival[calls][:, members]), np.asarray(self.exit[calls][:, members])
+
+    def stretches(self) -> Iterator[slice]:
+        """All calls, so many at a time that their times fit into little memory."""
+        step = max(1, _ELEMENTS // self.size)
+        for begin in range(0, len(self), step):
+            yield slice(begin, min(begin + step, len(self)))
+
+    def whole(self) -> NDArray[np.bool_]:
+        """Tell of each call if all its times are known."""
+        known = np.zeros(len(self), bool)
+        for part in self.stretches():
+            arrival, leave = self.times(part)
+            known[part] = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
+        return known
+
+    def forget_arrivals(self, calls: NDArray[np.int64]) -> None:
+        """Nobody is known to have entered these calls."""
+        if isinstance(self.arrival, np.ndarray):
+            self.arrival[calls] = np.nan
+        else:
+            self.arrival.stored.forget_arrivals(calls)
+
+    def forget_member(self, member: int) -> None:
+        """Nothing is known of a member's times."""
+        if isinstance(self.arrival, np.ndarray) and isinstance(self.exit, np.ndarray):
+            self.arrival[:, member] = self.exit[:, member] = np.nan
+        elif not isinstance(self.arrival, np.ndarray):
+            self.arrival.stored.forget_member(member)
+
+    def part(self, calls: slice | NDArray[np.int64]) -> Group:
+        """The group with some of its calls."""
+        stored = getattr(self.arrival, "stored", None)
+        some = {each.name: getattr(self, each.name) for each in fields(self)}
+        some = {name: column if name in ("name", "members") or column is None else column[calls]
+                for name, column in some.items() if stored is None
+                or name not in ("arrival", "exit")}  # fmt: skip
+        if stored is not None:
+            stored = stored.of(calls)
+            some |= {"arrival": stored.arrival, "exit": stored.exit}
+        return Group(**some)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of each message: arrays of one entry a message. Times are in seconds."""
+
+    rank: NDArray[np.int32]  # in the trace
+    posted: NDArray[np.float64]  # when the program posted the send, or the receive
+    begin: NDArray[np.float64]  # when it entered the call that completed that: this one or a later
+    end: NDArray[np.float64]  # when it left that call
+    site: NDArray[np.int32]  # of that call, a number in Trace.words
+    # As `begin`, if the program waited between the calls that tested in vain before that one: they
+    # do not tell if it computed instead. Without: as `begin`.
+    idle: NDArray[np.float64] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.idle is None:
+            object.__setattr__(self, "idle", self.begin)
+
+    def part(self, which: NDArray[Any], shift: NDArray[np.float64] | float = 0.0) -> Side:
+        """These, so many seconds earlier."""
+        times = {name: getattr(self, name)[which] - shift
+                 for name in ("posted", "begin", "end", "idle")}  # fmt: skip
+        return Side(rank=self.rank[which], site=self.site[which], **times)
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Waits for a message that another call receives, or that is not known; one entry each."""
+
+    side: Side
+    message: NDArray[np.int64]  # its place in Messages; UNKNOWN
+
+
+@dataclass(frozen=True)
+class Others:
+    """Stretches of calls in which a rank may wait for what is not known; one entry each."""
+
+    rank: NDArray[np.int32]
+    begin: NDArray[np.float64]  # the end less the time in the calls, in seconds
+    end: NDArray[np.float64]  # of the last call
+    idle: NDArray[np.float64]  # as in Side
+    calls: NDArray[np.uint8]  # kinds of calls, bits by their place in OTHER_CALLS
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+
+# Kinds of calls that have no record of their own.
+OTHER_CALLS = (
+    "calls that only test", "windows", "files", "communicators", "collectives among neighbours",
+    "messages between groups",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Messages:
+    """The messages between ranks of which both sides are known."""
+
+    send: Side
+    receive: Side
+    bytes: NDArray[np.int64]  # as received
+    unmatched: int = 0  # sends and receives whose other side is not known
+    lost: int = 0  # those that the writer could not record
+    uncertain: int = 0  # those that may be matched wrongly, and are left out
+    probes: Probes | None = None  # and calls for messages of which this side alone is known
+    until: float = np.inf  # seconds: from then on some of a rank may be missing
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The calls of all ranks of a job."""
+
+    source: str  # file or folder
+    format: str  # as in "latecomer 1"
+    words: Words
+    hosts: Sequence[str]  # by rank
+    groups: Sequence[Group]
+    begin: NDArray[np.float64]  # by rank: when it began, in seconds; NaN: not known
+    end: NDArray[np.float64]  # by rank: when it ended; NaN: not known
+    clock: str  # how times of different ranks are comparable, for people
+    clock_error: NDArray[np.float64]  # by rank: seconds, a bound; NaN: not known
+    pids: Sequence[int] = ()  # by rank; empty: not known
+    dropped: int = 0  # calls that the writer had no room for
+    inputs: Sequence[Path] = ()  # the files that were read
+    remarks: Sequence[str] = field(default=())  # what a reader must know, for people
+    started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
+    messages: Messages | None = None  # None: not looked at
+    # Collectives that another call completed, so that ranks may compute in between; else as groups.
+    overlapping: Sequence[Group] = ()
+    others: Others | None = None  # None: not looked at
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks."""
+        return len(self.hosts)
+
+    def span(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """When each rank began, or entered its first call; and ended, or left its last one.
+
+        Of shape (ranks,), in seconds; infinite and -infinite: nothing is known of the rank.
+        """
+        first, last = np.full(self.ranks, np.inf), np.full(self.ranks, -np.inf)
+        np.fmin(first, self.begin, out=first)
+        np.fmax(last, self.end, out=last)
+        for group in [*self.groups, *self.overlapping]:
+            if len(group):
+                for arrival, leave in zip(*group.times([0, -1]), strict=True):  # they are sorted
+                    np.fmin.at(first, group.members, arrival)
+                    np.fmax.at(last, group.members, leave)
+        parts = [] if self.others is None else [(self.others.rank, self.others.begin,
+                                                 self.others.end)]  # fmt: skip
+        if self.messages is not None:
+            sides = [self.messages.send, self.messages.receive]
+            sides += [self.messages.probes.side] if self.messages.probes is not None else []
+            parts += [(side.rank, side.posted, side.end) for side in sides]
+        for rank, begin, end in parts:
+            np.fmin.at(first, rank, begin)
+            np.fmax.at(last, rank, end)
+        return first, last
+
+    @property
+    def calls(self) -> int:
+        """The calls of all groups; each counts once, whatever the number of its members."""
+        return sum(len(group) for group in self.groups)

@@ -1,0 +1,131 @@
+"""The trace files that the library wrote, one a rank, as the core reads them (src/trace/).
+
+Files are not trusted: whatever they say is checked before it is used. A record that is wrong is
+left out and counted; without its header a file is of no use.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.compiled import core
+from .left_out import LeftOut
+from .model import TraceError, Words
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+VERSION = 1
+MESSAGE = np.dtype([
+    ("kind", "u1"), ("what", "u1"), ("flags", "u1"), ("_", "V1"), ("communicator", "<u4"),
+    ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"), ("posted", "<i8"), ("begin", "<i8"),
+    ("end", "<i8"), ("order", "<u4"), ("site", "<u4"), ("between", "<i8"),
+])  # fmt: skip
+COMPLETION = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("sequence", "<u8"),
+                       ("begin", "<i8"), ("between", "<i8"), ("__", "V32")])  # fmt: skip
+OTHER = np.dtype([("kind", "u1"), ("calls", "u1"), ("_", "V6"), ("begin", "<i8"), ("end", "<i8"),
+                  ("inside", "<i8"), ("between", "<i8"), ("__", "V24")])  # fmt: skip
+WHAT = ("send", "synchronous send", "buffered send", "ready send", "receive", "probe")
+MOST_ORDER = 1 << 32  # of a message; below it
+RANKS_BYTE = 28  # where a header has the number of ranks
+
+_NAME = re.compile(r"rank-(\d{1,7})\.trace")
+
+
+@dataclass(frozen=True)
+class Comm:
+    """A communicator in one file."""
+
+    number: int  # in the file
+    place: int  # among those of the file
+    key: tuple[int, int]
+    rank: int
+    name: str
+    members: NDArray[np.int32]
+    calls: int  # that follow each other
+    overlapping: int  # calls that another one completed
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A comparison of clocks on a communicator."""
+
+    communicator: int
+    origin: int  # nanoseconds
+    offset: float  # seconds
+    error: float  # seconds
+
+
+@dataclass(frozen=True)
+class File:
+    """One rank's file, checked."""
+
+    path: Path
+    own: Any  # of the core
+    header: Mapping[str, Any]
+    texts: Mapping[int, str]
+    comms: Mapping[int, Comm]
+    clocks: Sequence[Clock]
+    messages: NDArray[Any]
+    messages_traced: bool  # else it is not known which there were
+    messages_lost: int  # that could not be recorded
+    messages_whole: int  # no message of a lower `order` is missing
+    completions: NDArray[Any]  # the calls that completed those that overlap
+    others: NDArray[Any]  # calls that have no record of their own
+
+    @property
+    def last_exit(self) -> int:
+        """The end of all calls, in nanoseconds; below the file's begin if there are none."""
+        return int(self.own.last_exit)
+
+    def number_texts(self, words: Words) -> None:
+        """Give each text its number in the trace."""
+        self.own.number_texts([(number, words.place(text)) for number, text in self.texts.items()],
+                              words.place(""))  # fmt: skip
+
+
+def fits(name: str) -> re.Match[str] | None:
+    """Whether a file of that name may be a trace of the library; its first group is the rank."""
+    return _NAME.fullmatch(name)
+
+
+def read(paths: Sequence[Path], left: LeftOut) -> Iterable[File]:
+    """The files that can be used; what is wrong with the others is left out."""
+    ranks = [int(found[1]) if (found := fits(path.name)) else -1 for path in paths]
+    named = list(zip(map(os.fsencode, paths), ranks, strict=True))
+    for path, own in zip(paths, core.read_trace_files(named), strict=True):
+        for what, byte, value, count in own.faults():
+            left.add(what, f"{path}, byte {byte}", value, count)
+        if own.refused() is None:
+            yield _file(path, own)
+        else:
+            left.add("files that cannot be used", _refusal(path, *own.refused()))
+
+
+def _refusal(path: Path, byte: int, what: str, value: str, right: str) -> TraceError:
+    if byte < 0:
+        return TraceError(f"{path}: {what}", value, "check the file")
+    return TraceError(f"{path}, byte {byte}: {what}", value, f"right would be {right}")
+
+
+def _file(path: Path, own: Any) -> File:
+    header = own.header()
+    texts = {number: raw.decode("utf-8", "replace") for number, raw in own.texts().items()}
+    comms = {
+        number: Comm(number, place, (key, copy), rank, texts[name], members, calls, overlapping)
+        for place, (number, key, copy, rank, name, members, calls, overlapping)
+        in enumerate(own.comms())
+    }  # fmt: skip
+    return File(
+        path, own, header, texts, comms, [Clock(*each) for each in own.clocks()],
+        own.messages().view(MESSAGE).reshape(-1), bool(header["messages"]),
+        int(header["messages_lost"]), own.messages_whole,
+        own.completions().view(COMPLETION).reshape(-1), own.others().view(OTHER).reshape(-1),
+    )  # fmt: skip
