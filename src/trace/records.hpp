@@ -50,13 +50,15 @@ struct Header {
   std::array<char, 64> host{};
   std::array<char, 32> library{};   // version
   std::uint64_t messages = 0;       // 1: messages were looked at; 0: the file has none
-  std::uint64_t messages_lost = 0;  // that were looked at, and could not be recorded
-  /// Of those on communicators that the file describes: 1 more than the least `order`; 0: none is
+  std::uint64_t messages_lost = 0;  // records of messages, probes and other waits that are missing
+  /// Of messages on communicators that the file describes: 1 more than the least `order`; 0: none is
   /// lost. From there on a message of one rank may be matched with another one of the other rank.
   std::uint64_t first_lost = 0;
   Status status;
 };
 static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
+
+inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;
 
 /// The bytes of a file that may hold messages: those leave a quarter of it to calls.
 [[nodiscard]] constexpr std::uint64_t room_for_messages(std::uint64_t limit) {

@@ -74,7 +74,9 @@ std::uint64_t limit_of_file() {
   if (!text) return kDefaultBytes;
   try {
     const auto bytes = static_cast<std::uint64_t>(parse_bytes("bytes", *text));
-    if (bytes < kFewestBytes) throw Error("bytes", *text, "a size from 64KiB up");
+    if (bytes < kFewestBytes || bytes > kMostFileBytes) {
+      throw Error("bytes", *text, "a size from 64KiB to 4GiB");
+    }
     return bytes;
   } catch (const Error& error) {
     report_unused(kBytes, error.what());
@@ -210,7 +212,9 @@ class Tracer {
     if (ended_) return;
     ended_ = true;
     file_->end(now_ns());
-    if (full_of_messages_) tell_missing(file_->messages_lost(), "messages");
+    if (full_of_messages_) {
+      tell_missing(file_->messages_lost(), "records of messages, probes and other waits");
+    }
     if (file_->dropped() > 0) tell_missing(file_->dropped(), "calls");
   }
 
