@@ -54,7 +54,8 @@ EXPECTED = (
     "rank 2 was last seen in a call that completes messages or collectives, at ",
     "rank 3 was last seen in a probe from any rank, any tag, at ",
     "rank 4 was last seen outside of calls that may wait, since ",
-    "ranks 5 and 6 were last seen in a call of MPI that has no record (communicators), at ",
+    "rank 5 was last seen in a call of MPI that has no record (communicators), at ",
+    "rank 6 was last seen in a call of MPI that has no record (communicators), at ",
     "rank 7 was last seen in a call of MPI that has no record (windows), at ",
 )
 
