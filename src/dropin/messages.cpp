@@ -295,7 +295,7 @@ Ending ending(const unseen::Polled& since, const void* site) {
   return {since.begin, trace::now_ns(), site, since.between};
 }
 
-/// A call that completes requests is entered. Returns its entry.
+/// A call that completes requests, or starts several, is entered. Returns its entry.
 std::int64_t enter_wait() {
   unseen::write();
   recorded = false;

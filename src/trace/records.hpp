@@ -51,8 +51,9 @@ struct Header {
   std::array<char, 32> library{};   // version
   std::uint64_t messages = 0;       // 1: messages were looked at; 0: the file has none
   std::uint64_t messages_lost = 0;  // records of messages, probes and other waits that are missing
-  /// Of messages on communicators that the file describes: 1 more than the least `order`; 0: none is
-  /// lost. From there on a message of one rank may be matched with another one of the other rank.
+  /// Of messages on communicators that the file describes: 1 more than the least `order`; 0: none
+  /// is lost. From there on a message of one rank may be matched with another one of the other
+  /// rank.
   std::uint64_t first_lost = 0;
   Status status;
 };
