@@ -143,8 +143,8 @@ int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype 
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, told);
   if (code == MPI_SUCCESS) {
-    exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm},
-              *told, site);
+    exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told,
+              site);
   }
   ended(out.time);
   return code;
