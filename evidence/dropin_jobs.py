@@ -132,6 +132,7 @@ def run(
     command: Sequence[str],
     *,
     dropped_in: bool = True,
+    messages: bool = False,
     settings: Mapping[str, str] | None = None,
     arrivals: Arrivals = Arrivals(),
     before: Sequence[str] = (),
@@ -141,14 +142,16 @@ def run(
 ) -> Ended:
     """Run the ranks to their end or deadline (seconds; exit code 124).
 
-    `settings` are variables of the drop-in library, `before` libraries to preload in front.
+    `settings` are variables of the drop-in library, which also traces `messages` if that is True;
+    `before` are libraries to preload in front.
     """
     more = PATIENT if using.name == "mpich" else {}
     launch = mpi.launch_command(using, ranks, command, env={**more, **(env or {})}, allow_root=True)
     words = launch.command
     if dropped_in:
         first = [] if arrivals.kind == "none" else [arrivals_library(using.name == "mpich")]
-        libraries = " ".join(str(each) for each in (*before, *first, preload.library()))
+        library = preload.library(messages=messages)
+        libraries = " ".join(str(each) for each in (*before, *first, library))
         variables = {**(settings or {}), **arrivals.variables(), preload.VARIABLE: libraries}
         words = preload.with_variables(words, variables)
     begin = time.monotonic()

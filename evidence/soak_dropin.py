@@ -7,10 +7,10 @@
 
 The program is dropin/soak.c (see there). Each number of ranks runs with `auto`; with an algorithm
 at random in each call, by the seed (`auto:random=SEED`); in reproducible mode; and at random with
-two threads and a progress thread for each rank, which make a tenth of the calls. `--ways fastest`
-has `fastest` handle all calls. Prints a line a run, and at the end the calls of all ranks that
-latecomer handled. Exits 1 if a result was wrong, a run
-did not end, a rank handled no call, or a sanitizer spoke.
+two threads and a progress thread for each rank, which make a tenth of the calls, without and with a
+trace of calls and messages. `--ways fastest` has `fastest` handle all calls. Prints a line a run,
+and at the end the calls of all ranks that latecomer handled. Exits 1 if a result was wrong, a run
+did not end, a rank handled no call, a trace lacks what was called, or a sanitizer spoke.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pathlib import Path
 
 import dropin_jobs as jobs
 from latecomer.launch import mpi, preload
+from latecomer.report.trace import Trace, read
 
 SOURCE = Path(__file__).parent / "dropin" / "soak.c"
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
@@ -32,13 +33,15 @@ EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
 RANDOM = EVERYTHING | {"LATECOMER_ALGORITHM": "auto:random=@SEED@", "LATECOMER_NODES": "2"}
 # On this network rank 0 announces calls from 4 KiB on.
 ANNOUNCED = {"LATECOMER_PROGRESS": "thread", "LATECOMER_NETWORK": "alpha=1us,beta=100ns"}
-# Name, settings, where @SEED@ is the seed, and whether ranks have threads.
+# Name, settings, where @SEED@ is the seed and @FOLDER@ one for files, and whether ranks have
+# threads.
 WAYS: dict[str, tuple[dict[str, str], bool]] = {
     "auto": ({}, False),
     "fastest": (EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"}, False),
     "random": (RANDOM, False),
     "reproducible": (EVERYTHING | {"LATECOMER_REPRODUCIBLE": "1"}, False),
     "threads": (RANDOM | ANNOUNCED, True),
+    "traced": (RANDOM | ANNOUNCED | {"LATECOMER_TRACE": "@FOLDER@/trace"}, True),
 }
 SLOWER = 10  # with threads on shared cores: so many times fewer calls
 SANITIZERS = {
@@ -62,7 +65,7 @@ def compiled(using: mpi.Family) -> str:
 def build(preset: str, jobs_at_once: int) -> Path:
     """The drop-in library with a sanitizer, for Debian's Open MPI; its folder."""
     families = ("-DLATECOMER_MPI=ON", "-DLATECOMER_MPI_FAMILIES=openmpi=mpicc.openmpi")
-    targets = "latecomer_preload latecomer_preload_openmpi"  # not the loader for messages
+    targets = "latecomer_preload latecomer_preload_messages latecomer_preload_openmpi"
     words = ["tools/build.sh", preset, targets, str(jobs_at_once), *families]
     done = subprocess.run(words, cwd=jobs.ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -76,22 +79,34 @@ def sanitizer_library(name: str) -> Path:
     return Path(found).resolve()
 
 
+def missing_in(trace: Trace, ranks: int) -> list[str]:
+    """What a trace of the program should have and has not."""
+    messages = 0 if trace.messages is None else len(trace.messages)
+    good = trace.ranks == ranks and trace.calls > 0 and messages > 0
+    found = f"{trace.ranks} ranks, {trace.calls} calls, {messages} messages"
+    return [] if good else [f"in the trace: {found}"]
+
+
 def soak(using: mpi.Family, name: str, ranks: int, way: str, options: argparse.Namespace,
          before: Sequence[str]) -> tuple[int, list[str]]:  # fmt: skip
     """One run: the calls that all ranks handled, and what is wrong."""
     templates, threads = WAYS[way]
-    settings = {key: text.replace("@SEED@", str(options.seed)) for key, text in templates.items()}
     calls = options.calls // SLOWER if threads else options.calls
     words = [compiled(using), str(calls), str(options.seed), *["threads"] * threads]
     env = {"OPENBLAS_NUM_THREADS": "1"}
     sanitizer = SANITIZERS[options.sanitizer][1] if options.sanitizer else {}
     with tempfile.TemporaryDirectory() as folder:
+        settings = {key: text.replace("@SEED@", str(options.seed)).replace("@FOLDER@", folder)
+                    for key, text in templates.items()}  # fmt: skip
         ended = jobs.run(
             using, ranks, words, before=before, env=env, deadline=options.deadline,
+            messages="LATECOMER_TRACE" in settings,
             settings={**settings, **sanitizer, "LATECOMER_STATS": str(Path(folder) / "%r.json")},
         )  # fmt: skip
         handled = jobs.handled(jobs.reports(Path(folder), ranks))
-    wrong = [] if ended.code == 0 else [f"exit code {ended.code}", ended.err[-4000:]]
+        wrong = [] if ended.code == 0 else [f"exit code {ended.code}", ended.err[-4000:]]
+        if "LATECOMER_TRACE" in settings and not wrong:
+            wrong = missing_in(read(settings["LATECOMER_TRACE"]), ranks)
     if min(handled) == 0 and way != "auto":
         wrong.append(f"a rank handled no call: {handled}")
     said = ended.out.strip().splitlines()[-1:] or ["no output"]
@@ -107,7 +122,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=50000, help="of each rank")
     parser.add_argument("--mpi", default="openmpi,mpich", help=", ".join(jobs.LIBRARIES))
     parser.add_argument("--ranks", default="3")
-    parser.add_argument("--ways", default="auto,random,reproducible,threads",
+    parser.add_argument("--ways", default="auto,random,reproducible,threads,traced",
                         help=f"of {', '.join(WAYS)}")  # fmt: skip
     parser.add_argument("--seed", type=int, default=1, help="of the calls and their algorithms")
     parser.add_argument("--deadline", type=float, default=300, help="of a run, in seconds")

@@ -7,13 +7,14 @@ What failed is run once more, alone. What passes then is unsteady: a defect of t
 printed and counted, its first output is kept in build/unsteady/, and the run has not failed.
 
 One lane compiles and computes at the lowest priority. Beside it the suites of MPI programs run, one
-after the other, and then the Python tests, two at a time. Ranks yield while they wait, and beside
-compilers took two to ten times as long, whatever the priorities; so they run in the real-time
-class, where they yield to each other only, or, where that is not allowed (it is to root), before
-everything else, alone.
+after the other, and then the Python tests, as many at a time as there are cores. Ranks yield while
+they wait, and beside compilers took two to ten times as long, whatever the priorities; so they run
+in the real-time class, where they yield to each other only, or, where that is not allowed (it is to
+root), before everything else, alone.
 
 TEST_UNTIL, seconds since 1970, is for machines with a deadline: suites that compile the code once
-more, for an analyzer or a sanitizer, are left out if they have not begun by then, which is printed.
+more, for an analyzer or a sanitizer, are left out if they have not begun by then, which is printed;
+each counts as one skipped test.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Suite:
     counts: str = "exit"  # gtest, pytest (`N passed`), or exit: one test, passed if it exits 0
     deadline_s: float = 1200
     needs: list[str] | None = None  # a command that builds it, run first
+    compiles: bool = False  # the code once more: may be left out (TEST_UNTIL)
     place: str = "low"  # alone: before the others; first or low: lanes that run at once
 
 
@@ -114,7 +116,8 @@ def soaks() -> list[Suite]:
     if shutil.which("mpicc.openmpi") is None:
         return []
     soak = [str(BIN / "python"), "evidence/soak_dropin.py", "--calls", "3000", "--sanitizer"]
-    return [Suite(f"dropin-{preset}", [*soak, preset]) for preset in ("asan", "tsan")]
+    return [Suite(f"dropin-{preset}", [*soak, preset], compiles=True)
+            for preset in ("asan", "tsan")]  # fmt: skip
 
 
 @functools.cache
@@ -168,11 +171,11 @@ def suites() -> list[Suite]:
         Suite("core", [core.format("release")], "gtest"),
         Suite("core-asan", ["env", SHORT_ORIGINS, core.format("asan"),
                             "--gtest_filter=-" + ":".join(SLOW)], "gtest",
-              needs=sanitized("asan", "core_tests")),
+              needs=sanitized("asan", "core_tests"), compiles=True),
         Suite("tidy", [*tidy, str(BIN / "clang-tidy"), "-p", "build/tidy", "--quiet"],
-              needs=["cmake", "--preset", "tidy"]),
+              needs=["cmake", "--preset", "tidy"], compiles=True),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
-              needs=sanitized("tsan", "threads_tests")),
+              needs=sanitized("tsan", "threads_tests"), compiles=True),
         *soaks(),
         *mpi_suites(),
         ahead("jobs", [*pytest, *JOB_FILES], 1200),
@@ -306,16 +309,19 @@ def run_again(suite: Suite, counts: Counts, output: str) -> str:
 FAILED: list[tuple[Suite, Counts, str]] = []
 
 
-def is_too_late(suite: Suite) -> bool:
-    until = os.environ.get("TEST_UNTIL", "")
-    return bool(suite.needs) and until.isdecimal() and time.time() > int(until)
+def deadline() -> float:
+    """TEST_UNTIL; without it there is none."""
+    until = os.environ.get("TEST_UNTIL", "inf")
+    if until != "inf" and not (until.isascii() and until.isdecimal()):
+        sys.exit(f"TEST_UNTIL: '{until}' is not usable; right would be seconds since 1970")
+    return float(until)
 
 
 def run(suite: Suite) -> Counts:
-    if is_too_late(suite):
+    if suite.compiles and time.time() > deadline():
         with PRINTING:
             print(f"== {suite.name}: left out, since TEST_UNTIL is over", flush=True)
-        return Counts()
+        return Counts(skipped=1)
     begin = time.monotonic()
     priority = ["nice", "-n", "19"] if suite.place == "low" else []
     built = execute([*priority, *suite.needs], 1200) if suite.needs else Ended(0, "")
@@ -365,6 +371,7 @@ def choose(names: list[str]) -> list[Suite]:
 
 
 def main() -> int:
+    deadline()  # an error of it at once
     (ROOT / "build").mkdir(exist_ok=True)
     (ROOT / "build" / "tidy_files").write_text("\n".join(checked_files()) + "\n")
     chosen = choose(sys.argv[1:])

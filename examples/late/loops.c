@@ -74,8 +74,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   enum form form = random_work;
-  for (int i = 0; argc > 1 && i < 4; ++i) {
-    if (strcmp(argv[1], names[i]) == 0) form = (enum form)i;
+  while (argc > 1 && form <= halo && strcmp(argv[1], names[form]) != 0) ++form;
+  if (form > halo) {
+    if (rank == 0) fprintf(stderr, "FORM: '%s' is unknown: loops.c has a list\n", argv[1]);
+    MPI_Abort(MPI_COMM_WORLD, 2);
   }
   const int steps = argc > 2 ? atoi(argv[2]) : 40;
   MPI_Barrier(MPI_COMM_WORLD);

@@ -358,7 +358,7 @@ LATECOMER_API int latecomer_count_stats(MPI_Comm comm, int* keys, int* sites);
  * every rank writes its file. An existing file is replaced, but no link or device is written to.
  * LATECOMER_TRACE=FOLDER writes each call's arrival and exit to FOLDER/rank-R.trace, which must not
  * exist; %j in it is as above. LATECOMER_TRACE_BYTES is the most that one file may take, from
- * 64KiB. `latecomer report FOLDER` reads them. */
+ * 64KiB to 4GiB. `latecomer report FOLDER` reads them. */
 LATECOMER_API int latecomer_get_key_stats(MPI_Comm comm, int index, latecomer_key_stats* stats);
 LATECOMER_API int latecomer_get_site_stats(MPI_Comm comm, int index, latecomer_site_stats* stats);
 

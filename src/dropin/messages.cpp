@@ -9,6 +9,7 @@
 #include "dropin/pending.hpp"
 #include "dropin/unseen.hpp"
 #include "runtime/trace/tracer.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer::messages {
 namespace {
@@ -39,12 +40,14 @@ struct Ending {
 
 /// The program's call has succeeded: what goes wrong in ours costs a record.
 template <class Work>
-void recording(Work&& work) {
-  try {
-    work();
-  } catch (const std::exception&) {
-    trace::lose_message(0);  // which one is not known
-  }
+void recording(Work&& work) try {
+  UserCode::forget();
+  work();
+} catch (const RefusedByMpi&) {
+  // There is no such communicator, but MPICH says that all is well after an error handler.
+} catch (const std::exception&) {
+  if (UserCode::threw()) throw;
+  trace::lose_message(0);  // which one is not known
 }
 
 std::int64_t bytes_of(const Data& data) {
@@ -292,7 +295,7 @@ Ending ending(const unseen::Polled& since, const void* site) {
   return {since.begin, trace::now_ns(), site, since.between};
 }
 
-/// A call that completes requests is entered. Returns its entry.
+/// A call that completes requests, or starts several, is entered. Returns its entry.
 std::int64_t enter_wait() {
   unseen::write();
   recorded = false;
@@ -333,7 +336,9 @@ Inside::Inside(trace::Doing doing, What what, int peer, int tag, std::int64_t si
   trace::enter(status, site);
 }
 
-Inside::~Inside() { trace::leave(); }
+Inside::~Inside() {
+  if (!recorded) trace::leave();
+}
 
 Posting post() {
   unseen::write();

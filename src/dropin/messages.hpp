@@ -142,9 +142,10 @@ int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype 
   const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, told);
-  if (code != MPI_SUCCESS) return code;
-  exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told,
-            site);
+  if (code == MPI_SUCCESS) {
+    exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told,
+              site);
+  }
   ended(out.time);
   return code;
 }
@@ -158,8 +159,9 @@ int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, 
   const Posting in = post_with(out);
   const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, told);
-  if (code != MPI_SUCCESS) return code;
-  exchanged(out, {count, type}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told, site);
+  if (code == MPI_SUCCESS) {
+    exchanged(out, {count, type}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told, site);
+  }
   ended(out.time);
   return code;
 }
@@ -255,6 +257,7 @@ int mrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Message
   const OneStatus told(status);
   const MPI_Message before = message != nullptr ? *message : MPI_MESSAGE_NULL;
   const Posting posting = post();
+  const Inside inside(posting.time, site);
   const int code = native(buf, count, type, message, told);
   if (code == MPI_SUCCESS) received_matched(posting, before, message, *told, site);
   ended(posting.time);

@@ -40,6 +40,20 @@ void add(std::uint8_t calls, std::int64_t begin, std::int64_t end) {
   interval.ends_by_poll = polls;
 }
 
+Inside::Inside(std::uint8_t calls, std::int64_t since, const void* site)
+    : waits_((calls & trace::OtherCalls::polling) == 0) {
+  if (!waits_) return;
+  trace::Status status;
+  status.doing = trace::Doing::other;
+  status.what = calls;
+  status.since = since;
+  trace::enter(status, site);
+}
+
+Inside::~Inside() {
+  if (waits_) trace::leave();
+}
+
 void write() {
   if (interval.record.calls == 0) return;
   if (interval.record.inside >= kLeast)

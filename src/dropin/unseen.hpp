@@ -29,10 +29,23 @@ struct Polled {
 /// That one had success, so it was a wait, and is recorded.
 void forget();
 
-/// Makes a call, and adds it.
+/// A call of these kinds, in the file's status from its entry to its exit.
+class Inside {
+ public:
+  Inside(std::uint8_t calls, std::int64_t since, const void* site);
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+  ~Inside();
+
+ private:
+  bool waits_;  // else it only tests, and is not in the status
+};
+
+/// Makes a call, and adds it. `site`: where the program called from.
 template <class Native>
-int in(std::uint8_t calls, const Native& native) {
+int in(std::uint8_t calls, const void* site, const Native& native) {
   const std::int64_t begin = trace::now_ns();
+  const Inside inside(calls, begin, site);
   const int code = native();
   add(calls, begin, trace::now_ns());
   return code;

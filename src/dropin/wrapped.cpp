@@ -47,38 +47,27 @@ bool is_root(int root, MPI_Comm comm) {
   return rank == root;
 }
 
-/// A collective is entered. Returns its entry, if messages are traced.
-std::int64_t enter_collective() {
-  if (!messages::are_traced()) return 0;
-  unseen::write();
-  return trace::now_ns();
-}
-/// It has ended, and is in no record.
-void leave_unrecorded(std::int64_t entry) {
-  if (entry != 0) unseen::add(trace::OtherCalls::communicators, entry, trace::now_ns());
-}
-bool is_between_groups(MPI_Comm comm) {
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  return inter != 0;
+/// Runs a collective that has no record of its own.
+template <class Native>
+int unrecorded(const void* site, Native&& native) {
+  if (!messages::are_traced()) return native();
+  return unseen::in(trace::OtherCalls::communicators, site, native);
 }
 
 /// Runs a collective, in the trace if there is one. `begin` makes its TracedCall on a state.
 template <class Native, class Begin>
-int traced(MPI_Comm comm, trace::Served served, Begin&& begin, Native&& native) {
+int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin, Native&& native) {
   std::optional<trace::TracedCall> call;
-  const std::int64_t entry = enter_collective();
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
-    if (state != nullptr && !state->intercommunicator) call.emplace(begin(*state));
+    if (state == nullptr || state->intercommunicator) return MPI_SUCCESS;
+    if (messages::are_traced()) unseen::write();
+    begin(call, *state);
     return MPI_SUCCESS;
   });
+  if (!call) return unrecorded(site, native);
   const int code = native();
-  if (call) {
-    call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
-  } else {
-    leave_unrecorded(entry);
-  }
+  call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
   return code;
 }
 
@@ -87,9 +76,9 @@ template <class Describe, class Native>
 int left(Describe&& describe, Native&& native) {
   if (!hot.counts.load(std::memory_order_relaxed)) return native();
   const Call call = describe();
-  const auto begin = [&](CommState& state) { return trace::TracedCall(state, call); };
+  const auto begin = [&](auto& made, CommState& state) { made.emplace(state, call); };
   left_calls.fetch_add(1, std::memory_order_relaxed);
-  return traced(call.comm, trace::Served::short_vector, begin, native);
+  return traced(call.comm, trace::Served::short_vector, call.site, begin, native);
 }
 
 /// A collective that latecomer leaves alone.
@@ -97,18 +86,22 @@ template <class Native>
 int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
               Native&& native) {
   if (!is_active() || !hot.counts.load(std::memory_order_relaxed)) return native();
-  const auto begin = [&](CommState& state) {
-    return trace::TracedCall(state, collective, bytes, site);
+  const auto begin = [&](auto& made, CommState& state) {
+    made.emplace(state, collective, bytes, site);
   };
-  return traced(comm, trace::Served::other, begin, native);
+  return traced(comm, trace::Served::other, site, begin, native);
 }
 
 int enter(const Call& call) {
   if (!is_active()) return call.native();
-  const std::int64_t entry = enter_collective();
-  const int code = communicate(call, [&] { return execute_in_order(call); });
-  if (entry != 0 && code == MPI_SUCCESS && is_between_groups(call.comm)) leave_unrecorded(entry);
-  return code;
+  const auto execute = [&] { return execute_in_order(call); };
+  if (!messages::are_traced()) return communicate(call, execute);
+  return communicate(call, [&] {
+    const CommState* const state = state_for_call(call.comm);
+    if (state != nullptr && state->intercommunicator) return unrecorded(call.site, execute);
+    unseen::write();
+    return execute();
+  });
 }
 
 /// After a call that all ranks waited in.
@@ -268,11 +261,11 @@ int made(MPI_Comm comm, const MPI_Comm* newcomm, int code) {
   return code;
 }
 
-int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void*) {
+int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm,
+                      const void* site) {
   static const auto native = next("MPI_Comm_create_group", PMPI_Comm_create_group);
   const auto make = [&] { return native(comm, group, tag, newcomm); };
-  const int code =
-      messages::are_traced() ? unseen::in(trace::OtherCalls::communicators, make) : make();
+  const int code = unrecorded(site, make);
   if (code == MPI_SUCCESS && is_active()) {
     (void)guarded(MPI_ERR_OTHER, [&] {
       name_child_of_group(comm, tag, *newcomm);

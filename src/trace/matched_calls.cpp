@@ -271,7 +271,7 @@ class MatchedCalls::Reading {
 
  private:
   void fill(std::size_t column, std::size_t part) {
-    const Own& own = of_.own_.at(part);
+    const Own& own = of_.own_[part];
     places_.resize(calls_.size());
     for (std::size_t row = 0; row < calls_.size(); ++row) {
       places_[row] = (*own.place)[static_cast<std::size_t>(calls_[row])];
@@ -300,6 +300,11 @@ void MatchedCalls::read(std::span<const std::int64_t> calls, std::span<const std
   for (const std::int64_t call : calls) {
     if (call < 0 || static_cast<std::size_t>(call) >= sequence_->size()) {
       throw Error("call", std::to_string(call), "below " + std::to_string(sequence_->size()));
+    }
+  }
+  for (const std::int64_t part : parts) {
+    if (part >= static_cast<std::int64_t>(own_.size())) {
+      throw Error("part", std::to_string(part), "below " + std::to_string(own_.size()));
     }
   }
   const std::size_t width = parts.size();

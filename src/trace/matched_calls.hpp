@@ -67,8 +67,8 @@ class MatchedCalls {
   /// Forgets all times of a part.
   void forget_part(std::size_t part);
 
-  /// The times of some calls on some parts, in seconds: of shape (calls, parts). NaN: not known; a
-  /// part below 0 has no file.
+  /// The times of some calls on some parts, in seconds: of shape (calls, parts). NaN: not known, as
+  /// of all calls on a part below 0: a rank without a file.
   /// Throws Error if a file cannot be read, or for numbers of no call or part.
   void read(std::span<const std::int64_t> calls, std::span<const std::int64_t> parts,
             std::span<double> arrival, std::span<double> exit) const;
@@ -77,7 +77,7 @@ class MatchedCalls {
   class Reading;
   struct Own {
     Part part;
-    Places place;  // of each call's record in the file; empty: forgotten
+    Places place;  // of each call's record in the file; none: not made, or forgotten
     ClockOffset clock;
     double start = 0;
   };

@@ -18,7 +18,6 @@ namespace latecomer::trace {
 namespace {
 
 constexpr std::int32_t kMostRanks = 1 << 20;
-constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;  // of one file
 constexpr std::int64_t kMostMembers = 1 << 24;  // of all communicators of one file together
 constexpr std::size_t kLongestText = 1 << 16;
 /// For people: what is no letter, digit or sign as its number.
@@ -49,9 +48,9 @@ class Reader {
       return refuse(size, "the file ends in the header", std::to_string(size),
                     std::to_string(sizeof(Header)) + " bytes");
     }
-    if (size > kMostBytes) {
+    if (size > kMostFileBytes) {
       return refuse(0, "size", std::to_string(size),
-                    "at most " + std::to_string(kMostBytes) + " bytes");
+                    "at most " + std::to_string(kMostFileBytes) + " bytes");
     }
     Header& header = file_.header;
     if (!fill(opened.get(), 0, &header, sizeof header)) return;

@@ -13,14 +13,14 @@ inline constexpr std::array<char, 8> kMagic = {'L', 'A', 'T', 'E', 'T', 'R', 'C'
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
-enum class Doing : std::uint8_t { nothing, collective, message, probe, completion };
+enum class Doing : std::uint8_t { nothing, collective, message, probe, completion, other };
 
 /// The call that the process is in, for readers of a file that is being written; of several threads
 /// the last one that entered or left a call. It is whole where `turn` is even.
 struct Status {
   std::uint32_t turn = 0;  // one more when it begins to change, and when it has changed
   Doing doing = Doing::nothing;
-  std::uint8_t what = 0;  // of a message: What
+  std::uint8_t what = 0;  // of a message: What; of a call with no record: bits of OtherCalls
   std::uint16_t reserved = 0;
   std::int64_t since = 0;     // entry of the call; else exit of the last one
   std::int64_t sequence = 0;  // of a collective: as Call::sequence; of a message: its tag, -1: any
@@ -50,13 +50,16 @@ struct Header {
   std::array<char, 64> host{};
   std::array<char, 32> library{};   // version
   std::uint64_t messages = 0;       // 1: messages were looked at; 0: the file has none
-  std::uint64_t messages_lost = 0;  // that were looked at, and could not be recorded
-  /// Of those on communicators that the file describes: 1 more than the least `order`; 0: none is
-  /// lost. From there on a message of one rank may be matched with another one of the other rank.
+  std::uint64_t messages_lost = 0;  // records of messages, probes and other waits that are missing
+  /// Of messages on communicators that the file describes: 1 more than the least `order`; 0: none
+  /// is lost. From there on a message of one rank may be matched with another one of the other
+  /// rank.
   std::uint64_t first_lost = 0;
   Status status;
 };
 static_assert(sizeof(Header) == 256 && std::is_trivially_copyable_v<Header>);
+
+inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;
 
 /// The bytes of a file that may hold messages: those leave a quarter of it to calls.
 [[nodiscard]] constexpr std::uint64_t room_for_messages(std::uint64_t limit) {

@@ -19,13 +19,21 @@ from trace_helpers import ZERO, Files, arrivals_and_exits
 HANGS = r"""
 #include <mpi.h>
 #include <unistd.h>
-static int rank, ranks, x, y;
+static int rank, x, y;
+static double many[4096], sums[4096];
 static void together(void) { MPI_Allreduce(&x, &y, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
 int main(int argc, char** argv) {
   MPI_Request request;
+  MPI_Comm half, between[2];
+  MPI_Win window;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int i = 0; i < 3; ++i) together();
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 5, rank, &half);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank == 5 ? 0 : 5, i, &between[i]);
+  }
+  MPI_Win_create(&x, sizeof x, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
   if (rank == 1) MPI_Recv(&x, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 2) {
     MPI_Irecv(&x, 1, MPI_INT, MPI_ANY_SOURCE, 9, MPI_COMM_WORLD, &request);
@@ -33,16 +41,22 @@ int main(int argc, char** argv) {
   }
   if (rank == 3) MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (rank == 4) for (;;) sleep(1);
+  if (rank == 5) MPI_Barrier(between[0]);
+  if (rank == 6) MPI_Allreduce(many, sums, 4096, MPI_DOUBLE, MPI_SUM, between[1]);
+  if (rank == 7) MPI_Win_fence(0, window);
   together();
   return MPI_Finalize();
 }
 """
 EXPECTED = (
-    "rank 0 was last seen in allreduce, call 3 of MPI_COMM_WORLD, at ",
+    "rank 0 was last seen in allreduce, call 4 of MPI_COMM_WORLD, at ",
     "rank 1 was last seen in a receive from rank 0, tag 7, at ",
     "rank 2 was last seen in a call that completes messages or collectives, at ",
     "rank 3 was last seen in a probe from any rank, any tag, at ",
     "rank 4 was last seen outside of calls that may wait, since ",
+    "rank 5 was last seen in a call of MPI that has no record (communicators), at ",
+    "rank 6 was last seen in a call of MPI that has no record (communicators), at ",
+    "rank 7 was last seen in a call of MPI that has no record (windows), at ",
 )
 
 
@@ -61,7 +75,7 @@ def test_where_the_ranks_of_a_job_are_that_hangs(name, tmp_path):
     source.write_text(HANGS)
     path, folder = tmp_path / "hangs", tmp_path / "trace"
     subprocess.run([installed(name).mpicc, "-g", source, "-o", path], check=True)
-    launch = launcher_of(name, 5, [str(path)])
+    launch = launcher_of(name, 8, [str(path)])
     library = preload.library(messages=True)
     variables = {"LATECOMER_TRACE": str(folder), "LD_PRELOAD": str(library)}
     command = preload.with_variables(launch.command, variables)
@@ -75,7 +89,7 @@ def test_where_the_ranks_of_a_job_are_that_hangs(name, tmp_path):
             time.sleep(0.2)
         else:
             pytest.fail(f"the ranks were not seen there, but: {found}")
-        assert found[0] == "5 ranks did not reach the end of MPI_Finalize"
+        assert found[0] == "8 ranks did not reach the end of MPI_Finalize"
     finally:
         os.killpg(job.pid, signal.SIGTERM)
         job.wait()
@@ -122,8 +136,11 @@ def test_ranks_that_have_ended_or_are_being_written_are_not_told(folder):
         ({"doing": 2, "doing_what": 99, "doing_peer": -9, "doing_sequence": -1},
          "in a message from any rank, any tag,"),
         ({"doing": 4, "doing_site": 3}, "in a call that completes messages or collectives, at app"),
-        ({"doing": 77}, "outside of calls that may wait,"),
-        ({"since": -(1 << 63)}, "outside of calls that may wait,"),
+        ({"doing": 5, "doing_what": 6, "doing_site": 3},
+         "in a call of MPI that has no record (windows, files), at app"),
+        ({"doing": 5, "doing_what": 192}, "in a call of MPI that has no record,"),
+        ({"doing": 77, "messages": 1}, "outside of calls that may wait,"),
+        ({"since": -(1 << 63)}, "outside of collectives,"),
     ],
 )  # fmt: skip
 def test_a_status_is_not_trusted(folder, values, said):

@@ -193,7 +193,7 @@ def test_messages_leave_a_part_of_the_file_to_calls(name, programs, tmp_path):
     path = programs(name, SHORT)
     job = traced(name, [path, "2000"], tmp_path, LATECOMER_TRACE_BYTES="64KiB")
     assert job.code == 0
-    assert "messages are not in the trace, whose file is full" in job.err
+    assert "probes and other waits are not in the trace, whose file is full" in job.err
     for file in files_of(tmp_path):
         assert len(file.messages) + file.messages_lost == 2000
         assert 600 < len(file.messages) < 800

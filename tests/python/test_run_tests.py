@@ -51,15 +51,22 @@ def test_what_fails_twice_has_failed(capsys):
     assert "== once more, alone:" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("until", "left_out"), [("1", True), ("99999999999", False), ("x", False)])
+@pytest.mark.parametrize(("until", "left_out"), [("1", True), ("99999999999", False)])
 def test_suites_that_compile_once_more_begin_before_the_deadline(
     until, left_out, monkeypatch, capsys
 ):
     monkeypatch.setenv("TEST_UNTIL", until)
-    needed = Suite("tidy", python("print('fine')"), needs=python("pass"))
-    total = run_all(needed, Suite("always", python("print('fine')")))
-    assert total == Counts(passed=1 if left_out else 2)
+    compiles = Suite("tidy", python("print('fine')"), compiles=True)
+    total = run_all(compiles, Suite("always", python("print('fine')"), needs=python("pass")))
+    assert total == (Counts(passed=1, skipped=1) if left_out else Counts(passed=2))
     assert ("== tidy: left out, since TEST_UNTIL is over" in capsys.readouterr().out) is left_out
+
+
+@pytest.mark.parametrize("until", ["x", "", "-1", "1e9", "²"])
+def test_a_deadline_that_is_no_time_is_an_error(until, monkeypatch):
+    monkeypatch.setenv("TEST_UNTIL", until)
+    with pytest.raises(SystemExit, match=f"TEST_UNTIL: '{until}' is not usable"):
+        run_tests.main()
 
 
 def test_only_the_failed_cases_run_again(tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shutil
 import stat
 import subprocess
@@ -205,18 +206,24 @@ def test_a_size_that_cannot_be_read_is_reported(programs, tmp_path):
     assert read(tmp_path / "t").calls == 10
 
 
-def test_a_size_that_holds_too_little_is_reported(programs, tmp_path):
-    job = traced("openmpi", programs, tmp_path / "t", 2, ["10"], LATECOMER_TRACE_BYTES="10")
+@pytest.mark.parametrize("size", ["10", "4097MiB", "1000TiB"])
+def test_a_size_that_nobody_could_write_or_read_is_reported(size, programs, tmp_path):
+    job = traced("openmpi", programs, tmp_path / "t", 2, ["10"], LATECOMER_TRACE_BYTES=size)
     assert job.code == 0
-    right = "right would be a size from 64KiB up"
-    assert (
-        job.err.count(f"LATECOMER_TRACE_BYTES is not used: bytes: '10' is not usable; {right}") == 1
-    )
+    right = "right would be a size from 64KiB to 4GiB"
+    said = f"LATECOMER_TRACE_BYTES is not used: bytes: '{size}' is not usable; {right}"
+    assert job.err.count(said) == 1
+    assert read(tmp_path / "t").calls == 10
 
 
 def test_a_file_that_cannot_be_made_is_not_left_empty(programs, tmp_path):
     folder = tmp_path / "t"
-    job = traced("openmpi", programs, folder, 2, ["10"], LATECOMER_TRACE_BYTES="1000TiB")
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, limits[1]))  # a file of that does not fit in
+    try:
+        job = traced("openmpi", programs, folder, 2, ["10"], LATECOMER_TRACE_BYTES="4GiB")
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
     assert job.code == 0
     assert job.err.count("cannot write a trace") == 2
     assert not list(folder.iterdir())

@@ -1,8 +1,7 @@
-// Who waits for whom in calls whose arrivals are known. The definitions are those of
-// python/latecomer/report/analysis/lateness.py: a rank waits from its arrival to the last one that comes
-// before it leaves; the rest is moving data. Between two arrivals a rank that is there waits for
-// those that come later, but before it leaves, and each of these is charged an equal part: its
-// cost. So the costs of a call are all its waiting.
+// Who waits for whom in calls whose arrivals are known, as lateness/calls.hpp has it: a rank waits
+// from its arrival to the last one that comes before it leaves; the rest is moving data. Between
+// two arrivals a rank that is there waits for those that come later, but before it leaves, and each
+// of these is charged an equal part: its cost. So the costs of a call are all its waiting.
 #pragma once
 
 #include <cstdint>

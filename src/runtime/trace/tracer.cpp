@@ -74,7 +74,9 @@ std::uint64_t limit_of_file() {
   if (!text) return kDefaultBytes;
   try {
     const auto bytes = static_cast<std::uint64_t>(parse_bytes("bytes", *text));
-    if (bytes < kFewestBytes) throw Error("bytes", *text, "a size from 64KiB up");
+    if (bytes < kFewestBytes || bytes > kMostFileBytes) {
+      throw Error("bytes", *text, "a size from 64KiB to 4GiB");
+    }
     return bytes;
   } catch (const Error& error) {
     report_unused(kBytes, error.what());
@@ -121,48 +123,54 @@ class Tracer {
     }
   }
 
-  struct Words {
-    std::string_view collective;
-    std::string_view algorithm;
-    std::string_view op;
-    const void* site;
-  };
-  /// A call is entered; its name and place get their numbers.
-  void enter(Status status, std::string_view name, const void* where) {
+  /// A call is entered that is no collective.
+  void enter(Status status, const void* where) {
     const std::lock_guard lock(guard_);
     if (ended_) return;
-    try {
-      status.name = text(name);
-      status.site = site(where);
-    } catch (const std::bad_alloc&) {
-      return;  // the call goes on
-    }
-    entered_ = status.since;
+    status.site = site(where);
     file_->set(status);
   }
-  /// What was recorded of the call tells its end.
+  /// A collective is entered. Its name and place get their numbers.
+  void enter(Call& record, std::string_view collective, const void* where) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.collective = text(collective);
+    record.site = site(where);
+    Status status;
+    status.doing = Doing::collective;
+    status.since = record.arrival;
+    status.sequence = static_cast<std::int64_t>(record.sequence);
+    status.communicator = record.communicator;
+    status.name = record.collective;
+    status.site = record.site;
+    file_->set(status);
+  }
+  /// It has ended, with no record that tells.
   void leave() {
     const std::lock_guard lock(guard_);
-    if (ended_) return;
-    Status status;
-    status.since = left_ > entered_ ? left_ : now_ns();
-    file_->set(status);
+    if (!ended_) left(now_ns());
   }
-  /// `completion`: null: there is none.
-  void add(Call& record, const Words& words, const Completion* completion = nullptr) {
+  /// One that was entered has ended.
+  void add(Call& record, std::string_view algorithm, std::string_view op) {
     const std::lock_guard lock(guard_);
     if (ended_) return;
-    record.collective = text(words.collective);
-    record.algorithm = text(words.algorithm);
-    record.op = text(words.op);
-    record.site = site(words.site);
-    left_ = record.exit;
-    if (file_->has_room(1)) {
-      file_->append(record);
-      if (completion != nullptr && file_->has_room(1)) file_->append(*completion);
-    } else {
-      file_->drop();
-    }
+    record.algorithm = text(algorithm);
+    record.op = text(op);
+    left(record.exit);
+    if (has_room_or_drops(1)) file_->append(record);
+  }
+  /// Another call has completed one.
+  void add(Call& record, std::string_view collective, const void* where,
+           const Completion& completion) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.collective = text(collective);
+    record.algorithm = text("native");
+    record.site = site(where);
+    left(record.exit);
+    if (!has_room_or_drops(2)) return;
+    file_->append(record);
+    file_->append(completion);
   }
   void add(const Clock& record) {
     const std::lock_guard lock(guard_);
@@ -172,7 +180,7 @@ class Tracer {
     const std::lock_guard lock(guard_);
     if (ended_) return;
     record.site = site(where);
-    left_ = record.end;
+    left(record.end);
     if (file_->has_room_for_message()) {
       file_->append(record);
     } else {
@@ -204,11 +212,24 @@ class Tracer {
     if (ended_) return;
     ended_ = true;
     file_->end(now_ns());
-    if (full_of_messages_) tell_missing(file_->messages_lost(), "messages");
+    if (full_of_messages_) {
+      tell_missing(file_->messages_lost(), "records of messages, probes and other waits");
+    }
     if (file_->dropped() > 0) tell_missing(file_->dropped(), "calls");
   }
 
  private:
+  /// The process is in no call that may wait, since then.
+  void left(std::int64_t end) {
+    Status status;
+    status.since = end;
+    file_->set(status);
+  }
+  bool has_room_or_drops(std::uint64_t records) {
+    if (file_->has_room(records)) return true;
+    file_->drop();
+    return false;
+  }
   void tell_missing(std::uint64_t count, const char* what) {
     const std::string why = file_->obstacle() != 0
                                 ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
@@ -248,7 +269,7 @@ class Tracer {
   }
 
   /// The id of a text; 0, the empty text's, where there is no room.
-  std::uint32_t text(std::string_view words) {
+  std::uint32_t text(std::string_view words) try {
     words = words.substr(0, kLongestText);
     if (const auto found = texts_.find(words); found != texts_.end()) return found->second;
     constexpr std::size_t kPiece = sizeof(Text::piece);
@@ -266,8 +287,10 @@ class Tracer {
       file_->append(record);
     }
     return id;
+  } catch (const std::bad_alloc&) {
+    return 0;
   }
-  std::uint32_t site(const void* address) {
+  std::uint32_t site(const void* address) try {
     if (address == last_site_.first) return last_site_.second;
     const auto found = sites_.find(address);
     const bool is_known = found != sites_.end();
@@ -277,6 +300,8 @@ class Tracer {
     if (!is_known && sites_.size() < kMaxTexts) sites_.emplace(address, id);
     last_site_ = {address, id};
     return id;
+  } catch (const std::bad_alloc&) {
+    return 0;
   }
 
   static constexpr std::size_t kListed = std::tuple_size_v<decltype(Members::ranks)>;
@@ -290,8 +315,6 @@ class Tracer {
   std::unordered_map<std::string, std::uint32_t, HashOfText, std::equal_to<>> texts_;
   std::unordered_map<const void*, std::uint32_t> sites_;
   std::pair<const void*, std::uint32_t> last_site_{nullptr, 0};
-  std::int64_t entered_ = 0;  // the last call that was entered, and ...
-  std::int64_t left_ = 0;     // ... the end of the last one that was recorded
 };
 
 Tracer* tracer() {
@@ -348,8 +371,9 @@ void describe(Call& record, const latecomer::Call& call, const CommState& state)
   record.bytes = count * size * (parted(call.collective) ? state.ranks : 1);
 }
 
-/// "ring", and "as=x segments=4" or "segments=4", as "x:segments=4" or "ring:segments=4".
-std::string with_parameters(std::string_view algorithm, std::string_view parameters) {
+/// "ring", and "as=x segments=4" or "segments=4", as "x:segments=4" or "ring:segments=4". Empty
+/// where there is no memory.
+std::string with_parameters(std::string_view algorithm, std::string_view parameters) try {
   std::string name(algorithm);
   std::string rest(parameters);
   if (rest.starts_with("as=")) {
@@ -359,6 +383,8 @@ std::string with_parameters(std::string_view algorithm, std::string_view paramet
   }
   std::replace(rest.begin(), rest.end(), ' ', ':');
   return rest.empty() ? name : name + ':' + rest;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 /// Writes the communicator's clock where it has changed.
@@ -396,7 +422,7 @@ TracedComm comm_of_messages(MPI_Comm comm) {
 
 void add(Message& record, const void* site) { tracer()->add(record, site); }
 void add(const Other& record, std::uint32_t order) { tracer()->add(record, order); }
-void enter(const Status& status, const void* site) { tracer()->enter(status, "", site); }
+void enter(const Status& status, const void* site) { tracer()->enter(status, site); }
 void leave() { tracer()->leave(); }
 std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
 
@@ -413,7 +439,7 @@ void add_begun(const BegunCall& call) {
   completion.sequence = call.sequence;
   completion.begin = call.completed;
   completion.between = call.between;
-  tracer()->add(record, {call.collective, "native", "", call.site}, &completion);
+  tracer()->add(record, call.collective, call.site, completion);
 }
 
 void lose_message() { tracer()->lose_message(); }
@@ -446,12 +472,12 @@ void TracedCall::enter() {
   record_.communicator = state_.trace.id;
   record_.arrival = now_ns();
   if (!is_on()) return;
-  Status status;
-  status.doing = Doing::collective;
-  status.since = record_.arrival;
-  status.sequence = static_cast<std::int64_t>(record_.sequence);
-  status.communicator = record_.communicator;
-  tracer()->enter(status, collective_, site_);
+  tracer()->enter(record_, collective_, site_);
+  is_inside_ = true;
+}
+
+TracedCall::~TracedCall() {
+  if (is_inside_) tracer()->leave();
 }
 
 void TracedCall::end(Served served, std::string_view algorithm, std::string_view parameters) {
@@ -461,11 +487,10 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
                 {record_.arrival, record_.exit, record_.bytes, site_,
                  static_cast<std::uint32_t>(record_.sequence), 0});
   }
-  if (!is_on()) return;
+  if (!is_inside_) return;
   record_.served = served;
-  const std::string used = with_parameters(algorithm, parameters);
-  tracer()->add(record_, {collective_, used, name_of(op_), site_});
-  tracer()->leave();
+  tracer()->add(record_, with_parameters(algorithm, parameters), name_of(op_));
+  is_inside_ = false;
   note_clock(state_);
 }
 

@@ -40,9 +40,9 @@ struct TracedComm {
 [[nodiscard]] TracedComm comm_of_messages(MPI_Comm comm);
 /// The process has entered a call that is no collective; `site`: where the program called from.
 void enter(const Status& status, const void* site);
-/// It has left the call.
+/// It has left the call, of which nothing is added.
 void leave();
-/// Adds a message. `site`: where the program called from.
+/// Adds a message, whose end is that of the call. `site`: where the program called from.
 void add(Message& record, const void* site);
 /// Adds calls that have no record of their own. `order`: the number of the next message.
 void add(const Other& record, std::uint32_t order);
@@ -71,6 +71,10 @@ class TracedCall {
   /// `collective`: as MPI names it, in lower case.
   TracedCall(CommState& state, const latecomer::Call& call);
   TracedCall(CommState& state, std::string_view collective, std::int64_t bytes, const void* site);
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+  /// Without end() the program has left it by an exception.
+  ~TracedCall();
 
   /// The exit. `algorithm`: the one that served it, with parameters as in "ring as=ring
   /// segments=4".
@@ -86,6 +90,7 @@ class TracedCall {
   std::string_view collective_;
   MPI_Op op_ = MPI_OP_NULL;
   const void* site_ = nullptr;
+  bool is_inside_ = false;  // the file's status says so
 };
 
 }  // namespace latecomer::trace

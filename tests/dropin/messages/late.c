@@ -123,11 +123,15 @@ int main(int argc, char** argv) {
                {"started", started, receive},     {"tests", wavefront, test},
                {"probes", wavefront, probe},      {"iprobes", wavefront, iprobe},
                {"groups", groups, receive},       {"windows", windows, receive}};
-  void (*step)(int) = wavefront;
+  void (*step)(int) = NULL;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     if (strcmp(argv[1], forms[i].name) != 0) continue;
     step = forms[i].step;
     receive_edge = forms[i].receive;
+  }
+  if (step == NULL) {
+    if (rank == 0) fprintf(stderr, "FORM: '%s' is unknown: late.c has a list\n", argv[1]);
+    MPI_Abort(MPI_COMM_WORLD, 2);
   }
   for (int i = 0; i < atoi(argv[2]); i++) step(atoi(argv[3]));
   MPI_Barrier(MPI_COMM_WORLD);

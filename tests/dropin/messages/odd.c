@@ -469,8 +469,22 @@ static void wrong(void) {
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
-  MPI_Errhandler_free(&handler);
+#ifdef MPICH_VERSION /* Open MPI looks into the freed memory */
+  MPI_Comm freed = own;
   MPI_Comm_free(&own);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  say("freed %d\n", MPI_Send(data, 1, MPI_INT, other, 1, freed) == MPI_SUCCESS);
+  say("freed %d\n", MPI_Sendrecv(data, 1, MPI_INT, other, 1, room, 1, MPI_INT, other, 1, freed,
+                                 MPI_STATUS_IGNORE) == MPI_SUCCESS);
+  say("freed %d\n", MPI_Isend(data, 1, MPI_INT, other, 1, freed, &request) == MPI_SUCCESS);
+  say("freed %d\n", MPI_Barrier(freed) == MPI_SUCCESS);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+#else
+  MPI_Comm_free(&own);
+#endif
+  MPI_Errhandler_free(&handler);
 }
 
 /* ---- Communicators, collectives, threads ---- */

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from .model import ranks_said
+from .model import OTHER_CALLS, ranks_said
 from .native_file import WHAT, File
 
-_NOTHING, _COLLECTIVE, _MESSAGE, _PROBE, _COMPLETION = range(5)
+_NOTHING, _COLLECTIVE, _MESSAGE, _PROBE, _COMPLETION, _OTHER = range(6)
 _MOST = 8  # sentences
 _NS = 1e-9
 
@@ -53,7 +53,12 @@ def _place(file: File) -> str:
         said = f"in a {what} {toward} {rank}, {f'tag {sequence}' if sequence >= 0 else 'any tag'}"
     elif doing == _COMPLETION:
         said = "in a call that completes messages or collectives"
+    elif doing == _OTHER:
+        kinds = [name for bit, name in enumerate(OTHER_CALLS)
+                 if int(header["doing_what"]) >> bit & 1]  # fmt: skip
+        named = f" ({', '.join(kinds)})" if kinds else ""
+        said = f"in a call of MPI that has no record{named}"
     else:
-        return "outside of calls that may wait"
+        return f"outside of {'calls that may wait' if file.messages_traced else 'collectives'}"
     site = file.texts.get(int(header["doing_site"]), "")
     return f"{said}, at {site}" if site else said

@@ -141,7 +141,7 @@ def remarks_on(messages: Messages | None) -> list[str]:
     if messages is None:
         return []
     counted = (
-        (messages.lost, "messages could not be recorded"),
+        (messages.lost, "messages, probes and other waits could not be recorded"),
         (messages.unmatched, "sends and receives have no other side in the trace"),
         (messages.uncertain, "messages are left out, since it is not sure what they belong to"),
     )

@@ -1,0 +1,124 @@
+// A job that is replayed as it was takes as long as it took.
+#include "lateness/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.hpp"
+#include "reference/sweeps.hpp"
+
+namespace latecomer {
+namespace {
+
+using Number = std::int64_t;
+
+/// A job of whole seconds, so that all its sums are exact.
+struct RandomJob {
+  explicit RandomJob(Random& random) : ranks(1 + random.below(5)), start(ranks), last(ranks) {
+    const std::uint64_t steps = 1 + random.below(3);
+    for (std::uint64_t i = 0; i < steps * ranks; ++i) {
+      beyond.push_back(static_cast<Seconds>(random.below(4)));
+    }
+    for (std::uint64_t i = 0; i < ranks; ++i) last[i] = start[i] = static_cast<Seconds>(i);
+    for (std::uint64_t left = random.below(60); left > 0; --left) {
+      const std::uint64_t who = random.below(ranks);
+      const auto step = static_cast<Number>(random.below(steps));
+      last[who] += static_cast<Seconds>(random.below(5));
+      if (random.below(2) == 0) {
+        post_rank.push_back(static_cast<Number>(who));
+        post_time.push_back(last[who]);
+        post_step.push_back(step);
+        continue;
+      }
+      rank.push_back(static_cast<Number>(who));
+      begin.push_back(last[who]);
+      end.push_back(last[who] += static_cast<Seconds>(random.below(9)));
+      call_step.push_back(step);
+    }
+    for (std::size_t i = 0; i < rank.size(); ++i) {
+      cause.push_back(static_cast<Number>(random.below(post_rank.size() + 1)) - 1);
+    }
+    zeros.assign(rank.size(), 0);
+    std::vector<std::pair<Seconds, Number>> moments;
+    for (std::size_t i = 0; i < rank.size(); ++i) {
+      moments.emplace_back(end[i], 2 * static_cast<Number>(i) + 1);
+    }
+    for (std::size_t i = 0; i < post_rank.size(); ++i) {
+      moments.emplace_back(post_time[i], 2 * static_cast<Number>(i));
+    }
+    std::ranges::sort(moments);
+    for (const auto& [time, which] : moments) order.push_back(which);
+  }
+
+  [[nodiscard]] TracedJob job() const {
+    return {{rank, begin, end, zeros, cause, zeros, call_step},
+            {post_rank, post_time, post_step},
+            order,
+            beyond,
+            start};
+  }
+
+  std::uint64_t ranks;
+  std::vector<Number> rank, cause, zeros, call_step, post_rank, post_step, order;
+  std::vector<Seconds> begin, end, post_time, beyond, start;
+  std::vector<Seconds> last;  // when each rank left its last call, or posted
+};
+
+Seconds sum(const std::vector<Seconds>& of) {
+  Seconds all = 0;
+  for (const Seconds each : of) all += each;
+  return all;
+}
+
+TEST(Replay, WithoutAChangeIsWhatWasMeasured) {
+  for (int seed = 1; seed <= testing::random_runs(2000); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(static_cast<std::uint64_t>(seed));
+    const RandomJob made(random);
+    const std::vector<double> less(made.beyond.size());
+    Change change;
+    change.less = less;
+    change.marking = random.below(2) == 0 ? Marking::first : Marking::parts;
+    // Half of the jobs have a collective that is carried out anew, as it was: its exits are those.
+    std::vector<Number> members;
+    for (std::size_t i = 0; i < made.rank.size() && seed % 2 == 0; ++i) {
+      if (random.below(4) == 0) members.push_back(static_cast<Number>(i));
+    }
+    const std::vector<Number> first{0, static_cast<Number>(members.size())};
+    const auto exits = [&](std::size_t, std::span<const Seconds> arrivals) {
+      std::vector<Seconds> found;
+      for (std::size_t i = 0; i < members.size(); ++i) {
+        const auto call = static_cast<std::size_t>(members[i]);
+        EXPECT_EQ(arrivals[i], made.begin[call]);
+        found.push_back(made.end[call]);
+      }
+      return found;
+    };
+    if (!members.empty()) change.anew = {first, members, exits};
+
+    const std::size_t cut = random.below(made.order.size() + 1);
+    const std::vector<Stretch> stretches{{0, cut}, {cut, made.order.size()}};
+    const std::vector<Replayed> found = replay(made.job(), change, stretches);
+    ASSERT_EQ(found.size(), 2U);
+    Seconds inside = 0;
+    for (std::size_t i = 0; i < made.rank.size(); ++i) inside += made.end[i] - made.begin[i];
+    EXPECT_EQ(found[0].waiting + found[1].waiting + found[0].moving + found[1].moving, inside);
+    for (const Replayed& each : found) {
+      EXPECT_EQ(each.ahead, std::vector<Seconds>(made.ranks));
+      EXPECT_GE(each.waiting, 0);
+      EXPECT_GE(each.moving, 0);
+    }
+    EXPECT_EQ(found[0].from, sum(made.start) / static_cast<double>(made.ranks));
+    EXPECT_EQ(found[0].until, found[1].from);
+    EXPECT_EQ(found[1].until, sum(made.last) / static_cast<double>(made.ranks));
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace latecomer
