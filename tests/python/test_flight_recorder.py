@@ -9,7 +9,7 @@ from flight_helpers import ZERO, as_json, as_pickle, dump, entry, store
 from kineto_helpers import remark
 from latecomer.cli import run
 from latecomer.report.analysis.lateness import analyse
-from latecomer.report.trace import TraceError, flight_dump, read
+from latecomer.report.trace import TraceError, flight_dump, flight_recorder, read
 from trace_helpers import arrivals_and_exits
 
 CALLS, RANKS, LATE = 12, 4, 2
@@ -278,6 +278,9 @@ def test_refusals_say_what_was_found(tmp_path, raw, found):
 
 def test_a_file_that_is_too_large(tmp_path, monkeypatch):
     folder = store(tmp_path, job())
+    monkeypatch.setattr(flight_recorder, "MOST_ENTRIES", 40)
+    with pytest.raises(TraceError, match="calls of all dumps: more than 40"):
+        read(folder)
     monkeypatch.setattr(flight_dump, "MOST_BYTES", 1000)
     with pytest.raises(TraceError, match="more than 1000 bytes"):
         read(folder)

@@ -207,6 +207,7 @@ def test_a_rank_without_a_file_is_told_and_nobody_is_named(tmp_path, capsys):
     said = json.loads(capsys.readouterr().out)
     assert "no file of rank 3, of 4 ranks" in said["remarks"]
     assert said["late_ranks"] == []
+    assert said["run_s"] is None
     assert "the file of rank 3 is missing" in said["sentence"]
 
 

@@ -33,7 +33,7 @@ _RIGHT = ("right would be what torch._C._distributed_c10d._dump_nccl_trace() or 
 _OF_TORCH = re.compile(r"(?:^|/)torch/")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A call as a rank recorded it. Times are nanoseconds since 1970; 0: not known, or not yet."""
 
@@ -72,7 +72,7 @@ def read(path: Path, left: LeftOut) -> Dump:
     raw = regular.read(path, MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise TraceError(f"{path}: size", f"more than {MOST_BYTES} bytes",
-                         "set TORCH_FR_BUFFER_SIZE to less")  # fmt: skip
+                         "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
     value, cut = _value(path, raw)
     if not isinstance(value, dict) or not isinstance(value.get("entries", []), (list, tuple)):
         raise TraceError(f"{path}: no dump of the flight recorder", cut or "no list of entries",
@@ -205,12 +205,12 @@ def _bytes(each: Mapping[Any, Any]) -> int:
 
 def _site(frames: object) -> str:
     """The innermost place that is not PyTorch's own."""
-    first = ""
-    for each in frames[:_MOST_FRAMES] if isinstance(frames, (list, tuple)) else []:
-        if isinstance(each, dict) and isinstance(file := each.get("filename"), str):
-            line = whole(each.get("line"), 0, 1 << 31) or 0
-            site = f"{text_of(each.get('name'), 80)} ({text_of(Path(file[-256:]).name)}:{line})"
-            if not _OF_TORCH.search(file):
-                return site
-            first = first or site
-    return first
+    some = frames[:_MOST_FRAMES] if isinstance(frames, (list, tuple)) else []
+    named = [each for each in some
+             if isinstance(each, dict) and isinstance(each.get("filename"), str)]  # fmt: skip
+    own = (each for each in named if not _OF_TORCH.search(each["filename"]))
+    found = next(own, named[0] if named else None)
+    if found is None:
+        return ""
+    file, line = Path(found["filename"][-256:]).name, whole(found.get("line"), 0, 1 << 31) or 0
+    return f"{text_of(found.get('name'), 80)} ({text_of(file)}:{line})"

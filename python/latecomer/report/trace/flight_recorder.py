@@ -25,6 +25,7 @@ from .left_out import LeftOut
 from .matching import joined
 from .model import Trace, TraceError
 
+MOST_ENTRIES = 1 << 22  # of all files
 _FORM = "PyTorch flight recorder"
 _NAMED = re.compile(r".*trace_rank_?\d+(?:\.(?:json|pickle|pkl))?", re.I)
 _TOLD = 0.5  # of a rank's calls: if so many have a length, lengths tell
@@ -61,8 +62,8 @@ def read(folder: str | Path) -> Trace:
 
 
 def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
-    """The newest dump of each rank."""
-    paths, found = find(folder, fits, left), dict[int, Dump]()
+    """The newest dump of each rank. Raises TraceError where they are too much."""
+    paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
     named = rank_names.ranks(folder, paths, len(paths))
     for path in paths:
         try:
@@ -70,6 +71,10 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
         except (TraceError, OSError) as error:
             left.add("files that cannot be used", error)
             continue
+        count += len(dump.entries)
+        if count > MOST_ENTRIES:
+            raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
+                             "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
         rank = named[path]
         if rank in found:
             older, dump = sorted((found[rank], dump), key=_newest)

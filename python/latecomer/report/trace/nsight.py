@@ -46,8 +46,8 @@ _BESIDE = ("MPI_P2P_EVENTS", "MPI_START_WAIT_EVENTS")
 _RECORD = ("right would be an export of a profile of all ranks: mpirun -n 4 nsys profile "
            "--trace=mpi,osrt -o rank%q{OMPI_COMM_WORLD_RANK} ./app, then nsys export --type "
            "sqlite for each")  # fmt: skip
-_NCCL = ("its ranges of NCCL tell when the host asked for a call, and not of which ranks: record "
-         "with NCCL Inspector or PyTorch's profiler instead; for MPI ")  # fmt: skip
+_NCCL = ("its ranges of NCCL tell when the host asked for calls, and end before the device begins: "
+         "record with NCCL Inspector or PyTorch's profiler; for MPI ")  # fmt: skip
 _GUESSED = ("handles of communicators, which may differ from rank to rank: those on which the same "
             "collectives were called are taken as one")  # fmt: skip
 
