@@ -220,6 +220,7 @@ def test_the_report_says_shares_of_the_time_in_collectives(tmp_path, capsys):
     assert "What if" not in told.out
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "without what is between" in page
+    assert "outside of collectives, 0" not in page
 
 
 @pytest.mark.parametrize(("lines", "found"), [

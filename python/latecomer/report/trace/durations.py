@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _CLOCK = "no clock: a rank came as much before the last one as it was longer in the call"
-_BESIDE = ("only the lengths of calls are known: ranks are taken to leave a call together, and "
-           "shares are of the time in collectives; the time line has nothing between")  # fmt: skip
+_BESIDE = ("only the lengths of calls are known: ranks are taken to leave a call together, shares "
+           "are of the time in collectives, and on time lines calls follow at once")  # fmt: skip
 _NOT_TOGETHER = "calls that ranks need not leave together, such as broadcasts"
 
 

@@ -23,7 +23,7 @@ from .left_out import LeftOut
 from .model import UNKNOWN, TraceError, text_of
 from .values import number, whole
 
-MOST_BYTES = 256 << 20  # of a file
+MOST_BYTES = 64 << 20  # of a file; as values of JSON they may be twenty times as long
 _MOST_MS = 86_400e3  # of a call: a day
 _MOST_FRAMES = 64  # that are looked through for one of the program
 _ODD = ("entries that tell no call: right would be process_group, collective_seq_id, "
