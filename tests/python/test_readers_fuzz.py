@@ -5,7 +5,10 @@ Seeds are fixed and printed. Each test damages one rank's file some hundred time
 
 import gzip
 import json
+import pickle
 import shutil
+import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +22,9 @@ from latecomer.report.trace.about import About
 from test_otf2 import write as archive
 from trace_helpers import HOSTILE, Files, arrivals_and_exits
 
+# Two ranks and three calls, in the formats of other programs.
+CORPUS = Path(__file__).parent / "corpus"
+FORMATS = ("inspector", "flight_json", "flight_pickle", "nsight")
 ROUNDS = 25  # of a seed
 SEEDS = range(2)
 BYTES = np.frombuffer(b"\0\x01 \n\"'\\{}[]:,-+.0123456789eEnatruf\x7f\x80\xc3\xff\xd8", np.uint8)
@@ -137,6 +143,75 @@ def test_damaged_bytes_of_the_librarys_traces(tmp_path, seed):
         path.write_bytes(damaged(raw, rng))
         outcome(folder, turn % 5 == 0)
         path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("of", FORMATS)
+def test_the_corpus_is_read(of):
+    found = analyse(read(CORPUS / of))
+    assert found.ranks.calls.tolist() == [3, 3]
+    assert found.ranks.last.tolist() == [0, 3]
+    assert found.ranks.waiting[0] == pytest.approx(0.12, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("of", FORMATS)
+def test_damaged_bytes_of_other_programs_traces(tmp_path, of, seed):
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    folder = shutil.copytree(CORPUS / of, tmp_path / "trace")
+    paths = sorted(folder.iterdir())
+    for turn in range(ROUNDS):
+        path = paths[rng.integers(len(paths))]
+        raw = path.read_bytes()
+        path.write_bytes(damaged(raw, rng))
+        outcome(folder, turn % 5 == 0)
+        path.write_bytes(raw)
+
+
+def of_lines(raw, change):
+    made = [json.dumps(change(json.loads(line))) for line in raw.splitlines()]
+    return "\n".join(made).encode("utf-8", "replace")
+
+
+def of_json(raw, change):
+    return json.dumps(change(json.loads(raw))).encode("utf-8", "replace")
+
+
+def of_pickle(raw, change):
+    return pickle.dumps(change(pickle.loads(raw)), 4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("of", "changed"), [
+    ("inspector", of_lines), ("flight_json", of_json), ("flight_pickle", of_pickle),
+])  # fmt: skip
+def test_damaged_values_of_other_programs_traces(tmp_path, of, changed, seed):
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    folder = shutil.copytree(CORPUS / of, tmp_path / "trace")
+    paths = sorted(folder.iterdir())
+    for turn in range(ROUNDS):
+        path, chance = paths[rng.integers(len(paths))], float(rng.choice([0.003, 0.03, 0.2]))
+        raw = path.read_bytes()
+        path.write_bytes(changed(raw, lambda value, most=chance: structure(value, rng, most)))
+        outcome(folder, turn % 5 == 0)
+        path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_damaged_values_of_databases(tmp_path, seed):
+    print("seed", seed)
+    rng = np.random.default_rng(seed)
+    values = ("NULL", "-1", "0", "1 << 62", "0.5", "'x'", "x'00ff'", "9e300", "''")
+    columns = ("start", "end", "globalTid", "textId", "commHandle", "rootRank", "size", "recvSize")
+    for turn in range(ROUNDS):
+        folder = shutil.copytree(CORPUS / "nsight", tmp_path / str(turn))
+        with sqlite3.connect(folder / "report1.sqlite") as data:
+            for _ in range(rng.integers(1, 4)):
+                data.execute(f"UPDATE OR IGNORE MPI_COLLECTIVES_EVENTS SET {rng.choice(columns)} = "
+                             f"{rng.choice(values)} WHERE rowid % 6 = {rng.integers(6)}")  # fmt: skip
+        data.close()
+        outcome(folder, turn % 5 == 0)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -101,8 +101,9 @@ def report(
     """Tell who is late in a traced program, where, what it costs, and what would help.
 
     Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces. Also
-    read are folders with PyTorch profiler traces, one .json or .json.gz file a rank, and with an
-    OTF2 archive.
+    read are folders with PyTorch profiler traces, one .json or .json.gz file a rank, with an OTF2
+    archive, with lines of NCCL Inspector, with dumps of PyTorch's flight recorder, and with SQLite
+    exports of Nsight Systems.
 
     Example: latecomer report FOLDER --html report.html
     """
@@ -229,7 +230,8 @@ def what_if_of(
     """Simulations for about so long; None: of 0 seconds, or without calls."""
     usual = min(max(_SHORT, seen.found.trace.ranks / 16), _LONG)
     budget = usual if seconds is None else seconds
-    return _answers(seen, network, native, budget) if budget and _has_calls(seen.found) else None
+    can = _has_calls(seen.found) and seen.found.trace.between
+    return _answers(seen, network, native, budget) if budget and can else None
 
 
 def _has_calls(found: Lateness) -> bool:

@@ -147,7 +147,7 @@ def _cost(facts: Facts) -> str:
         unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
         return f"With so few calls that are known on all ranks nothing can be concluded{unseen}."
     waiting, moving = shares(facts)
-    parts = f"{waiting} of the time of all ranks is waiting for late ones, {moving} moving data"
+    parts = f"{waiting} of {facts.whole} is waiting for late ones, {moving} moving data"
     if facts.unseen:
         parts += f"; not looked at: {facts.unseen}"
     if not facts.late or facts.cost is None:

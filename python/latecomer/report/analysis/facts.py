@@ -55,6 +55,7 @@ class Facts:
     others: int | None = None  # ... over so many that wait; None: all other ranks
     saved: float | None = None  # by how much the run would be shorter without that, in seconds ...
     elapsed: float = 0.0  # ... of so many
+    whole: str = "the time of all ranks"  # what `run` is
     lateness: float | None = None  # of `late` at `place`, mean ...
     of_two: bool = False  # ... after the other one of two ranks, in place of the median rank
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
@@ -82,6 +83,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         run=float(ranks.run.sum()),
         waiting=float(ranks.waiting.sum()),
         moving=float(ranks.moving.sum()),
+        whole=Facts.whole if trace.between else "the time in collectives",
         unseen=unseen,
         folder=trace.source,
         run_command=run_command or ("COMMAND" if native else ""),
@@ -285,7 +287,9 @@ def _remarks(found: Lateness) -> list[str]:
         call = int(longest.cost.argmax())
         if longest.cost[call] >= _ALONE * whole > 0:
             began = seconds(float(np.min(longest.group.arrival[call])))
-            told.append(f"A single call makes {percent(float(longest.cost[call]) / whole)} of all "
-                        f"waiting: number {int(longest.group.sequence[call]):,}, entered {began} "
-                        "after the start.")  # fmt: skip
+            entered = f", entered {began} after the start" if found.trace.between else ""
+            told.append(
+                f"A single call makes {percent(float(longest.cost[call]) / whole)} of all "
+                f"waiting: number {int(longest.group.sequence[call]):,}{entered}."
+            )
     return told

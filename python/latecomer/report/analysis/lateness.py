@@ -44,7 +44,7 @@ class Ranks:
     lateness: Floats  # mean, seconds
     median: Floats  # of the lateness, seconds
     correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
-    run: Floats  # seconds from its begin to its end
+    run: Floats  # seconds from its begin to its end; of a trace without what is between, in calls
 
 
 @dataclass
@@ -179,6 +179,8 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         correlation=_correlation(moments),
         run=_run_times(trace),
     )  # fmt: skip
+    if not trace.between:
+        ranks.run = ranks.waiting + ranks.moving
     groups.sort(key=lambda each: -each.waiting)
     sites.sort(key=lambda each: -(each.waiting + each.moving))
     return Lateness(trace, ranks, groups, sites, incomplete)

@@ -143,7 +143,8 @@ def _lead(found: Lateness, about: About) -> str:
     words = [
         f"{trace.ranks} ranks on {_hosts(trace.hosts)}",
         f"{trace.calls:,} collectives on {groups} communicator{'s' if groups != 1 else ''}"
-        f"{messages} in {seconds(found.run_seconds)}",
+        f"{messages} in {seconds(found.run_seconds)}"
+        + ("" if trace.between else ", without what is between"),
         *([about.mpi] if about.mpi else []),
         *_date(about),
         f"from {trace.source}",

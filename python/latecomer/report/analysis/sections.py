@@ -49,7 +49,8 @@ def shares(found: Lateness) -> list[tuple[str, str, float]]:
     if unseen := not_looked_at(found):
         words += f", or in {unseen}"
     parts = [("wait", "waiting", found.waiting_share), ("move", "moving data", found.moving_share)]
-    parts.append(("compute", words, rest))
+    if found.trace.between:
+        parts.append(("compute", words, rest))
     return [(name, f"{words}, {percent(share)}", share) for name, words, share in parts]
 
 

@@ -14,10 +14,11 @@ __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 def read(folder: str | Path) -> Trace:
     """The trace in a folder, whichever program wrote it. Raises TraceError.
 
-    Read are files of LATECOMER_TRACE, of PyTorch's profiler, and OTF2 archives: those in the folder
+    Read are files of LATECOMER_TRACE, OTF2 archives, lines of NCCL Inspector, dumps of PyTorch's
+    flight recorder, exports of Nsight Systems, and files of PyTorch's profiler: those in the folder
     itself, else those in its folders.
     """
-    from . import files, kineto, native, otf2_archive
+    from . import files, flight_recorder, inspector, kineto, native, nsight, otf2_archive
 
     folder = Path(folder)
     if not folder.is_dir():
@@ -28,7 +29,7 @@ def read(folder: str | Path) -> Trace:
     for level in files.levels(folder):
         names = [path.name for path in level]
         errors: list[TraceError] = []
-        for reader in (native, otf2_archive, kineto):
+        for reader in (native, otf2_archive, inspector, flight_recorder, nsight, kineto):
             if any(reader.fits(name) for name in names):
                 try:
                     return _remarked(reader.read(folder), errors)
@@ -40,8 +41,10 @@ def read(folder: str | Path) -> Trace:
     held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
     raise TraceError("no trace in the folder", f"{folder} holds {held}",
                      "right would be files named rank-0.trace, ..., of a program that ran with "
-                     "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; or "
-                     "one .otf2 with its archive")  # fmt: skip
+                     "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; a "
+                     "HOST-pidN.log of NCCL Inspector for each process; an nccl_trace_rank_N of "
+                     "PyTorch's flight recorder for each rank; a .sqlite of nsys export; or one "
+                     ".otf2 with its archive")  # fmt: skip
 
 
 def _remarked(trace: Trace, errors: Sequence[TraceError]) -> Trace:

@@ -331,10 +331,10 @@ def _external(args: Mapping[str, Any]) -> str:
     return text_of(value, 32) if isinstance(value, (str, int)) and value else ""
 
 
-def _extents(shape: object) -> int | None:
+def elements(shape: object) -> int | None:
     """Elements of a tensor of this shape."""
     count = 1
-    for extent in shape if isinstance(shape, list) else []:
+    for extent in shape if isinstance(shape, (list, tuple)) else []:
         if not isinstance(extent, int) or not 0 <= extent < 1 << 40 or count > 1 << 50:
             return None
         count *= extent
@@ -346,7 +346,7 @@ def _inputs(args: Mapping[str, Any]) -> tuple[int, int]:
     shapes, types = args.get("Input Dims"), args.get("Input type")
     if not isinstance(shapes, list) or not isinstance(types, list) or not types:
         return UNKNOWN, UNKNOWN
-    counts = [_extents(shape) for shape in shapes[:4096]]
+    counts = [elements(shape) for shape in shapes[:4096]]
     known = [count for count in counts if count is not None]
     if len(known) < len(counts) or sum(known) >= 1 << 50:
         return UNKNOWN, UNKNOWN
@@ -359,5 +359,5 @@ def _shapes(args: Mapping[str, Any]) -> int:
     lists = [shape for shape in (shapes if isinstance(shapes, list) else [])
              if isinstance(shape, list)]  # fmt: skip
     flat = [part for shape in lists[:4096] for part in shape[:4096] if isinstance(part, list)]
-    count = _extents(flat[0]) if len(flat) == 1 else None
+    count = elements(flat[0]) if len(flat) == 1 else None
     return UNKNOWN if count is None else count

@@ -289,6 +289,7 @@ class Trace:
     # Collectives that another call completed, so that ranks may compute in between; else as groups.
     overlapping: Sequence[Group] = ()
     others: Others | None = None  # None: not looked at
+    between: bool = True  # False: nothing is known of what lies between two calls
 
     @property
     def ranks(self) -> int:

@@ -1,0 +1,176 @@
+"""Reads dumps of PyTorch's flight recorder, a file a rank: who hangs, and who came last.
+
+Where the device's time of calls was recorded, lateness is told by it. Else by when the program
+asked for a call: by the clocks of the ranks' hosts. Dumps do not name these, so the files of each
+host may be in a folder of its name; the calls bound how far apart other clocks are.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from . import durations, flight_dump, rank_names
+from .calls import Call, Recorded
+from .files import find
+from .flight_dump import Dump, Entry
+from .hanging import hanging
+from .left_out import LeftOut
+from .matching import joined
+from .model import Trace, TraceError
+
+MOST_ENTRIES = 1 << 22  # of all files
+_FORM = "PyTorch flight recorder"
+_NAMED = re.compile(r".*trace_rank_?\d+(?:\.(?:json|pickle|pkl))?", re.I)
+_TOLD = 0.5  # of a rank's calls: if so many have a length, lengths tell
+_RESOLUTION = 1e-6  # seconds, of lengths: those of a device's events
+_BY_TIME = ("times are those at which the program asked for a call, and at which a thread that "
+            "looks now and then saw its end; set TORCH_NCCL_ENABLE_TIMING=1 to know what the "
+            "device took")  # fmt: skip
+
+
+def fits(name: str) -> bool:
+    """Tell whether a file is named as PyTorch names a dump: nccl_trace_rank_3, or with .json."""
+    return _NAMED.fullmatch(name) is not None
+
+
+def read(folder: str | Path) -> Trace:
+    """The trace in a folder of dumps. Raises TraceError where fewer than two ranks tell of a
+    call: it says what hangs, if something does."""
+    folder, left = Path(folder), LeftOut()
+    dumps = _agreed(_dumps(folder, left))
+    where = hanging(dumps)
+    calls = {rank: [each for each in dump.entries if _of_use(each, dump, left)]
+             for rank, dump in dumps.items()}  # fmt: skip
+    ranks = 1 + max([*dumps, *(own[-1] for dump in dumps.values()
+                               for own in dump.members.values() if own)], default=-1)  # fmt: skip
+    try:
+        trace = _by_length(folder, dumps, calls, ranks, left)
+        trace = trace or _by_time(folder, dumps, calls, ranks, left)
+    except TraceError as error:
+        if not where:
+            raise
+        raise TraceError(error.what, f"{error.value}; {'; '.join(where)}", error.remedy) from None
+    return replace(trace, inputs=[dump.path for dump in dumps.values()],
+                   remarks=[*where, *trace.remarks])  # fmt: skip
+
+
+def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
+    """The newest dump of each rank. Raises TraceError where they are too much."""
+    paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
+    named = rank_names.ranks(folder, paths, len(paths))
+    for path in paths:
+        try:
+            dump = flight_dump.read(path, left)
+        except (TraceError, OSError) as error:
+            left.add("files that cannot be used", error)
+            continue
+        count += len(dump.entries)
+        if count > MOST_ENTRIES:
+            raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
+                             "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
+        rank = named[path]
+        if rank in found:
+            older, dump = sorted((found[rank], dump), key=_newest)
+            left.add("older files of a rank", older.path)
+        found[rank] = dump
+    return found
+
+
+def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
+    """With the members of each group as most ranks list them; a rank's own list may be wrong."""
+    said = Counter(each for dump in dumps.values() for each in dump.members.items())
+    fits: dict[tuple[int, str], tuple[int, ...]] = {}
+    for (name, members), _ in reversed(said.most_common()):
+        fits |= {(rank, name): members for rank in members if rank in dumps}
+    own: dict[int, dict[str, tuple[int, ...]]] = {rank: {} for rank in dumps}
+    for (rank, name), members in fits.items():
+        own[rank][name] = members
+    return {rank: replace(dump, members=own[rank]) for rank, dump in dumps.items()}
+
+
+def _newest(dump: Dump) -> int:
+    return max((each.created for each in dump.entries), default=0)
+
+
+def _of_use(entry: Entry, dump: Dump, left: LeftOut) -> bool:
+    if entry.message:
+        left.add("messages between two ranks", dump.path, entry.said)
+    elif not entry.collective:
+        left.add("calls of no known collective", dump.path, entry.said)
+    return bool(entry.collective)
+
+
+def _by_length(
+    folder: Path,
+    dumps: Mapping[int, Dump],
+    calls: Mapping[int, list[Entry]],
+    ranks: int,
+    left: LeftOut,
+) -> Trace | None:
+    """By what the device took; None where that is not known of most calls of each rank."""
+    timed = {rank: [each for each in own if not math.isnan(each.length)]
+             for rank, own in calls.items()}  # fmt: skip
+    if any(len(own) < _TOLD * len(calls[rank]) or not own for rank, own in timed.items()):
+        return None
+    found: dict[tuple[str, tuple[int, ...]], dict[str, dict[int, dict[int, Entry]]]] = {}
+    for rank, own in timed.items():
+        for each in own:
+            members = dumps[rank].members.get(each.group) or tuple(sorted(dumps))
+            if rank in members:
+                of = found.setdefault((each.group, members), {}).setdefault(each.collective, {})
+                of.setdefault(rank, {}).setdefault(each.number, each)
+    shown = {f"{name} of ranks {', '.join(map(str, members[:8]))}"
+             if sum(each == name for each, _ in found) > 1 else name:
+             (members, {kind: {rank: _lengths(own) for rank, own in of.items()}
+                        for kind, of in kinds.items()})
+             for (name, members), kinds in found.items()}  # fmt: skip
+    hosts = ["?" if rank in dumps else None for rank in range(ranks)]
+    return durations.trace_of(str(folder), _FORM, hosts, shown, _RESOLUTION, [], left)
+
+
+def _lengths(own: Mapping[int, Entry]) -> durations.Lengths:
+    number = np.array(sorted(own), np.int64)
+    some = [own[each] for each in number.tolist()]
+    return durations.Lengths(
+        number=number,
+        seconds=np.array([each.length for each in some]),
+        bytes=np.array([each.bytes for each in some], np.int64),
+        place=number,
+    )
+
+
+def _by_time(
+    folder: Path,
+    dumps: Mapping[int, Dump],
+    calls: Mapping[int, list[Entry]],
+    ranks: int,
+    left: LeftOut,
+) -> Trace:
+    """By when the program asked for a call. Raises TraceError."""
+    base = min((each.created for own in calls.values() for each in own if each.created), default=0)
+
+    def seconds(time: int) -> float:
+        return (time - base) * 1e-9 if time else math.nan
+
+    recorded = []
+    for rank, own in calls.items():
+        made = [
+            Call(each.group, each.number, each.collective, each.bytes, seconds(each.created),
+                 seconds(each.completed), dumps[rank].members.get(each.group, ()), site=each.site)
+            for each in own
+        ]  # fmt: skip
+        times = np.array([[call.arrival, call.exit] for call in made]).reshape(-1, 2)
+        known = times[np.isfinite(times)]
+        begin, end = (known.min(), known.max()) if len(known) else (math.nan, math.nan)
+        path = dumps[rank].path
+        host = "" if path.parent == folder else path.parent.name
+        recorded.append(Recorded(str(path), rank, host, made, begin, end))
+    trace = joined(str(folder), _FORM, ranks, recorded, left)
+    return replace(trace, remarks=[_BY_TIME, *trace.remarks])

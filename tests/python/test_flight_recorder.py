@@ -1,0 +1,297 @@
+"""PyTorch's flight recorder: who has not come to which call, who is late, and what is refused."""
+
+import json
+
+import flight_helpers as made
+import numpy as np
+import pytest
+from flight_helpers import ZERO, as_json, as_pickle, dump, entry, store
+from kineto_helpers import remark
+from latecomer.cli import run
+from latecomer.report.analysis.lateness import analyse
+from latecomer.report.trace import TraceError, flight_dump, flight_recorder, read
+from trace_helpers import arrivals_and_exits
+
+CALLS, RANKS, LATE = 12, 4, 2
+WRITERS = {"pickle": (as_pickle, ""), "JSON": (as_json, ".json")}
+
+
+def job(**about):
+    return made.job(*arrivals_and_exits(CALLS, RANKS, late=LATE), **about)
+
+
+def check(trace, calls=CALLS):
+    found = analyse(trace)
+    assert found.ranks.calls.tolist() == [calls] * RANKS
+    assert found.ranks.last.tolist() == [calls * (rank == LATE) for rank in range(RANKS)]
+
+
+def elsewhere(line):
+    """Frames of another place in the program."""
+    return [made.FRAMES[0], {"name": "load", "filename": "/home/user/data.py", "line": line}]
+
+
+# ---- a job that hangs
+
+
+@pytest.mark.parametrize("of", WRITERS)
+def test_the_rank_that_has_not_come_and_where_it_was_last(tmp_path, of):
+    dumps = job(timed=False)
+    for rank, each in enumerate(dumps):
+        if rank != 1:
+            each["entries"].append(entry(CALLS, 9 + rank))
+    trace = read(store(tmp_path, dumps, *WRITERS[of]))
+    assert trace.remarks[:2] == [
+        f"call {CALLS} of group '0' (default_pg), allreduce, is not complete: ranks 0, 2 and 3 "
+        "have come, rank 1 has not",
+        f"rank 1 was last seen after call {CALLS - 1} of group '0', allreduce"
+        + (", at step (train.py:31)" if of == "pickle" else ""),
+    ]
+
+
+def test_a_rank_that_itself_waits_in_a_call_of_another_group(tmp_path):
+    groups = {"0": [0, 1, 2, 3], "1": [1, 2]}
+    dumps = job(timed=False)
+    for rank, each in enumerate(dumps):
+        each |= {"pg_config": dump([], groups={name: own for name, own in groups.items()
+                                               if rank in own})["pg_config"]}  # fmt: skip
+        each["entries"].append(
+            entry(5, 8.0, order=99, group="1", name="_allgather_base", frames=elsewhere(7))
+            if rank == 1
+            else entry(CALLS, 9.0, order=99)
+        )
+    told = read(store(tmp_path, dumps)).remarks
+    assert (
+        f"call {CALLS} of group '0' (default_pg), allreduce, is not complete: ranks 0, 2 and "
+        "3 have come, rank 1 has not" in told
+    )
+    assert (
+        "call 5 of group '1' (a part), allgather, is not complete: rank 1 has come, rank 2 has "
+        "not" in told
+    )
+    assert "rank 1 was last seen in call 5 of group '1', allgather, at load (data.py:7)" in told
+    assert (
+        f"rank 2 was last seen in call {CALLS} of group '0', allreduce, at step (train.py:31)"
+        in told
+    )
+
+
+def test_all_ranks_have_come(tmp_path):
+    dumps = job(timed=False)
+    for rank, each in enumerate(dumps):
+        begun = {"time_discovered_started_ns": ZERO + 10**10, "state": "started"}
+        each["entries"].append(entry(CALLS, 9.0, **(begun if rank == 3 else {})))
+    assert read(store(tmp_path, dumps)).remarks[0] == (
+        f"call {CALLS} of group '0' (default_pg), allreduce, is not complete: all ranks have come, "
+        "and the device of rank 3 had begun"
+    )
+
+
+def test_ranks_that_call_different_collectives(tmp_path):
+    dumps = job(timed=False)
+    for rank, each in enumerate(dumps):
+        name = "broadcast" if rank == 1 else "all_reduce"
+        each["entries"].append(entry(CALLS, 9.0, name=name))
+    assert (
+        read(store(tmp_path, dumps))
+        .remarks[0]
+        .endswith(
+            "the ranks call different collectives, allreduce by ranks 0, 2 and 3, bcast by rank 1"
+        )
+    )
+
+
+def test_a_job_that_hangs_in_its_first_call(tmp_path, capsys):
+    dumps = [dump([entry(0, 1.0)] if rank == 0 else [], 2) for rank in range(2)]
+    folder = store(tmp_path, dumps)
+    with pytest.raises(TraceError, match="rank 0 has come, rank 1 has not; rank 1 has no call"):
+        read(folder)
+    dumps = [dump([entry(0, 1.0)] if rank != 1 else []) for rank in range(RANKS)]
+    assert run(["report", str(store(tmp_path, dumps)), "--budget", "0"]) == 0
+    told = capsys.readouterr()
+    assert "ranks 0, 2 and 3 have come, rank 1 has not" in told.err
+    assert "Nobody is named" in told.out
+
+
+def test_a_message_that_a_rank_waits_in(tmp_path):
+    dumps = job(timed=False)
+    for rank, each in enumerate(dumps):
+        each["entries"].append(
+            entry(0, 9.0, order=99, name="recv 1<-3", is_p2p=True, p2p_seq_id=4)
+            if rank == 1
+            else entry(CALLS, 9.0)
+        )
+    told = read(store(tmp_path, dumps)).remarks
+    assert "rank 1 was last seen in message 4 of group '0', recv 1<-3, at step (train.py:31)" \
+        in told  # fmt: skip
+    assert any("messages between two ranks (1)" in each for each in told)
+
+
+def test_of_many_sentences_the_first_are_told(tmp_path):
+    groups = {str(at): [0, 1] for at in range(20)}
+    dumps = [dump([entry(3, 1.0 + at, group=str(at), order=at) for at in range(20)]
+                  if rank == 0 else [], groups=groups) for rank in range(2)]  # fmt: skip
+    dumps[1]["entries"] = [entry(2, 1.0, 2.0, group="0")]
+    told = read(store(tmp_path, dumps)).remarks
+    assert "13 sentences more about calls that are not complete" in told
+
+
+# ---- who is late
+
+
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("of", WRITERS)
+def test_buffers_that_begin_at_different_calls_are_matched_by_number(tmp_path, of, timed):
+    dumps = job(timed=timed, first=5)
+    write, ending = WRITERS[of]
+    check(read(store(tmp_path / "node0", dumps, write, ending).parent), CALLS - 5)
+
+
+def test_two_groups_of_one_name(tmp_path):
+    arrival, leave = arrivals_and_exits(CALLS, 2, late=0)
+    some = [*made.job(arrival, leave), *made.job(arrival, leave)]
+    for rank, each in enumerate(some):
+        each["pg_config"]["0"]["ranks"] = "[0, 1]" if rank < 2 else "[2, 3]"
+    trace = read(store(tmp_path, some))
+    assert [group.members.tolist() for group in trace.groups] == [[0, 1], [2, 3]]
+    assert analyse(trace).ranks.last.tolist() == [CALLS, 0, CALLS, 0]
+
+
+def test_the_older_version_of_the_format(tmp_path):
+    dumps = job()
+    for each in dumps:
+        for call in each["entries"]:
+            call["seq_id"] = call.pop("collective_seq_id")
+            del call["process_group"], call["input_dtypes"], call["output_dtypes"]
+    check(read(store(tmp_path, dumps)))
+
+
+def test_some_lengths_do_not_make_all(tmp_path):
+    dumps = job()
+    del dumps[1]["entries"][3]["duration_ms"]
+    check(read(store(tmp_path / "a", dumps)), CALLS - 1)
+    for call in dumps[1]["entries"]:
+        call.pop("duration_ms", None)
+    trace = read(store(tmp_path / "b", dumps))
+    assert trace.between
+    assert remark(trace, "times are those at which the program asked")
+
+
+@pytest.mark.parametrize(("change", "left"), [
+    ({"collective_seq_id": None}, "entries that tell no call"),
+    ({"collective_seq_id": -1}, "entries that tell no call"),
+    ({"profiling_name": 7}, "entries that tell no call"),
+    ({"process_group": {}, "pg_id": None}, "entries that tell no call"),
+    ({"profiling_name": "nccl:magic"}, "calls of no known collective"),
+    ({"profiling_name": "nccl:send 0->1", "is_p2p": True}, "messages between two ranks"),
+    ({"profiling_name": "nccl:broadcast"}, "need not leave together"),
+    ({"duration_ms": "x"}, ""),
+    ({"duration_ms": float("nan")}, ""),
+    ({"duration_ms": -1}, ""),
+    ({"duration_ms": 1e300}, ""),
+])  # fmt: skip
+def test_an_odd_entry_is_left_out_and_counted(tmp_path, change, left):
+    dumps = job()
+    dumps[1]["entries"][7] |= change
+    trace = read(store(tmp_path, dumps))
+    check(trace, CALLS - 1)
+    if left:
+        assert "(1)" in remark(trace, left)
+
+
+@pytest.mark.parametrize("change", [
+    {"frames": None}, {"frames": [7, {"filename": 3}]}, {"frames": [made.FRAMES[0]] * 999},
+    {"input_sizes": [["x"]]}, {"input_sizes": 7}, {"input_dtypes": [None]}, {"record_id": None},
+    {"time_created_ns": "soon"}, {"time_discovered_completed_ns": []}, {"state": 4},
+    {"input_sizes": [[1 << 40, 1 << 40]]},
+])  # fmt: skip
+def test_what_an_entry_says_wrongly_beside_does_not_matter(tmp_path, change):
+    dumps = job()
+    dumps[1]["entries"][7] |= change
+    check(read(store(tmp_path, dumps)))
+
+
+def test_a_file_without_its_end_does_not_tell_who_has_not_come(tmp_path):
+    dumps = job(timed=False)
+    for each in dumps:
+        each["entries"].append(entry(CALLS, 9.0))
+    folder = store(tmp_path, dumps)
+    path = folder / "nccl_trace_rank_1"
+    path.write_bytes(path.read_bytes()[:-900])
+    told = read(folder).remarks
+    assert "ranks 0, 2 and 3 have come" in told[0]
+    assert not any("not come" in each or "has not" in each for each in told)
+    assert any("ends of files, which are missing" in each for each in told)
+
+
+@pytest.mark.parametrize("ranks", ["[0, 0]", "[0, 99999999]", 7, None, [0, -1], "[]", "[0, 1, 2"])
+def test_members_that_one_file_lists_wrongly(tmp_path, ranks):
+    dumps = job()
+    dumps[1]["pg_config"]["0"]["ranks"] = ranks
+    trace = read(store(tmp_path, dumps))
+    assert analyse(trace).ranks.calls[0] == CALLS
+
+
+# ---- files
+
+
+@pytest.mark.parametrize("of", WRITERS)
+def test_every_cut_of_a_file_leaves_what_is_before_it_or_is_told(tmp_path, of):
+    write, ending = WRITERS[of]
+    folder = store(tmp_path, job(), write, ending)
+    path = folder / f"nccl_trace_rank_1{ending}"
+    raw = path.read_bytes()
+    for end in range(1, len(raw), len(raw) // 60):
+        path.write_bytes(raw[:end])
+        trace = read(folder)
+        assert any("nccl_trace_rank_1" in each for each in trace.remarks)
+        assert analyse(trace).ranks.calls[0] <= CALLS
+    path.write_bytes(raw[: len(raw) * 3 // 4])
+    assert analyse(read(folder)).ranks.calls[1] > 0
+
+
+def test_the_newest_of_several_dumps_of_a_rank(tmp_path):
+    store(tmp_path / "old", made.job(*arrivals_and_exits(3, RANKS, late=0)))
+    store(tmp_path / "new", job())
+    trace = read(tmp_path)
+    check(trace)
+    assert f"({RANKS})" in remark(trace, "older files of a rank")
+
+
+@pytest.mark.parametrize(("raw", "found"), [
+    (b"", "neither a pickle nor JSON"),
+    (b"\x80", "not enough data"),
+    (b"\x80\x02N.", "no dump of the flight recorder"),
+    (b"[]", "no dump of the flight recorder"),
+    (b'{"entries": 7}', "no dump of the flight recorder"),
+    (b"[" * 100_000, "nested too deep"),
+    (b'{"entries": [1,', "no collective"),
+    (b"\x7fELF", "neither a pickle nor JSON"),
+])  # fmt: skip
+def test_refusals_say_what_was_found(tmp_path, raw, found):
+    (tmp_path / "nccl_trace_rank_0").write_bytes(raw)
+    with pytest.raises(TraceError) as raised:
+        read(tmp_path)
+    assert found in str(raised.value)
+    assert str(tmp_path) in str(raised.value)
+
+
+def test_a_file_that_is_too_large(tmp_path, monkeypatch):
+    folder = store(tmp_path, job())
+    monkeypatch.setattr(flight_recorder, "MOST_ENTRIES", 40)
+    with pytest.raises(TraceError, match="calls of all dumps: more than 40"):
+        read(folder)
+    monkeypatch.setattr(flight_dump, "MOST_BYTES", 1000)
+    with pytest.raises(TraceError, match="more than 1000 bytes"):
+        read(folder)
+
+
+def test_json_in_another_order_of_keys(tmp_path):
+    folder = store(tmp_path, job(), lambda each: json.dumps(each, indent=1).encode(), ".json")
+    check(read(folder))
+
+
+def test_sizes_of_calls(tmp_path):
+    trace = read(store(tmp_path, job()))
+    assert set(trace.groups[0].bytes) == {4 * 512 * 512}
+    assert np.isfinite(trace.clock_error).all()
