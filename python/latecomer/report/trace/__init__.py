@@ -12,23 +12,24 @@ __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 
 
 def read(folder: str | Path) -> Trace:
-    """The trace in a folder, whichever program wrote it. Raises TraceError.
+    """The trace in a folder, whichever program wrote it, or in a table. Raises TraceError.
 
-    Read are files of LATECOMER_TRACE, of PyTorch's profiler, and OTF2 archives: those in the folder
-    itself, else those in its folders.
+    Read are files of LATECOMER_TRACE, of PyTorch's profiler, OTF2 archives and interchange tables:
+    those in the folder itself, else those in its folders.
     """
-    from . import files, kineto, native, otf2_archive
+    from . import files, kineto, native, otf2_archive, table
 
     folder = Path(folder)
+    if folder.is_file() and not (native.fits(folder.name) or otf2_archive.fits(folder.name)):
+        return table.read(folder)
     if not folder.is_dir():
-        raise TraceError(
-            "no folder of a trace", folder, "name the folder of the files of all ranks"
-        )
+        raise TraceError("no folder of a trace", folder,
+                         "name the folder of the files of all ranks, or a table")  # fmt: skip
     seen: list[str] = []
     for level in files.levels(folder):
         names = [path.name for path in level]
         errors: list[TraceError] = []
-        for reader in (native, otf2_archive, kineto):
+        for reader in (native, otf2_archive, kineto, table):
             if any(reader.fits(name) for name in names):
                 try:
                     return _remarked(reader.read(folder), errors)
@@ -40,8 +41,8 @@ def read(folder: str | Path) -> Trace:
     held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
     raise TraceError("no trace in the folder", f"{folder} holds {held}",
                      "right would be files named rank-0.trace, ..., of a program that ran with "
-                     "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; or "
-                     "one .otf2 with its archive")  # fmt: skip
+                     "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; "
+                     "one .otf2 with its archive; or a .csv, .jsonl or .parquet table")  # fmt: skip
 
 
 def _remarked(trace: Trace, errors: Sequence[TraceError]) -> Trace:

@@ -9,7 +9,7 @@ contradict those of other ranks are left out, and counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -62,7 +62,10 @@ def joined(
                          f"{told} ({left.said()})" if left.said() else told,
                          "profile the same steps on all ranks")  # fmt: skip
     hosts = [by_rank[rank].host if rank in by_rank else "?" for rank in range(ranks)]
-    offsets, said = _offsets(groups, words, hosts, by_rank, remarks, left)
+    # Ranks of one host read one clock, unless the calls contradict that.
+    known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
+    own = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
+    offsets, said = offsets_of(groups, words, own, by_rank, remarks, left)
     groups = [align.apply(group, offsets) for group in groups]
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
     for rank, each in by_rank.items():
@@ -259,33 +262,32 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
 # ---- clocks
 
 
-def _offsets(
+def offsets_of(
     groups: Sequence[Group],
     words: Words,
-    hosts: Sequence[str],
-    by_rank: Mapping[int, Recorded],
+    clocks: Sequence[int],
+    present: Collection[int],
     remarks: list[str],
     left: LeftOut,
 ) -> tuple[list[align.Offset], str]:
     """What to add to each rank's times, and how that was found, for people.
 
-    Ranks of one host read one clock, unless the calls contradict that.
+    Ranks of equal `clocks` read the same one, unless the calls contradict that; `present` are the
+    ranks that recorded something.
     """
-    known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
-    clocks = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
     if contradicted := _contradicted(groups, words, clocks, left):
         early, late = contradicted
         remarks.append(f"the clocks of ranks {early} and {late} contradict the calls, although "
                        "their hosts have one name, or their files are of two runs: each rank's "
                        "clock was aligned")  # fmt: skip
-        clocks = list(range(len(hosts)))
-    if len({clocks[rank] for rank in by_rank}) == 1:
-        return [align.constant(0.0) for _ in hosts], "all ranks read the clock of one host"
+        clocks = list(range(len(clocks)))
+    if len({clocks[rank] for rank in present}) == 1:
+        return [align.constant(0.0) for _ in clocks], "all ranks read the clock of one host"
     offsets = align.align(groups, words, clocks, {})
-    unbound = [rank for rank in by_rank if not np.isfinite(offsets[rank].error)]
+    unbound = [rank for rank in present if not np.isfinite(offsets[rank].error)]
     if unbound:
         remarks.append(f"no call tells the clock of {ranks_said(unbound)}")
-    worst = max((offsets[r].error for r in by_rank if r not in unbound), default=0.0)
+    worst = max((offsets[r].error for r in present if r not in unbound), default=0.0)
     said = "the collectives themselves told the offsets of the clocks, within "
     return offsets, f"{said}{seconds(worst)}"
 
