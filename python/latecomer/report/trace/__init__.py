@@ -8,6 +8,8 @@ from pathlib import Path
 
 from .model import UNKNOWN, Group, Trace, TraceError, Words
 
+_LOOKED_AT = 64  # files of a folder that no reader knows
+
 __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 
 
@@ -17,7 +19,7 @@ def read(folder: str | Path) -> Trace:
     Read are files of LATECOMER_TRACE, of PyTorch's profiler, OTF2 archives and interchange tables:
     those in the folder itself, else those in its folders.
     """
-    from . import files, kineto, native, otf2_archive, table
+    from . import files, kineto, native, otf2_archive, sums, table
 
     folder = Path(folder)
     if folder.is_file() and not (native.fits(folder.name) or otf2_archive.fits(folder.name)):
@@ -37,6 +39,8 @@ def read(folder: str | Path) -> Trace:
                     errors.append(error)
         if errors:
             raise errors[0]
+        for path in filter(files.is_regular, level[:_LOOKED_AT]):
+            sums.refuse(path)
         seen += names
     held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
     raise TraceError("no trace in the folder", f"{folder} holds {held}",

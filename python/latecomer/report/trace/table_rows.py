@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base import regular
 from ...base.plain import HALVES
-from . import files
+from . import files, sums
 from .events import MOST_RANKS
 from .left_out import LeftOut
 from .model import TraceError, Words
@@ -163,10 +163,11 @@ def read(paths: Sequence[Path], left: LeftOut) -> Rows:
 
 def _stretches(path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
     try:
-        head = regular.read(path, 4)
+        head = regular.read(path, 512)
     except OSError as error:
         raise TraceError(f"{path}: cannot be read", error.strerror, "name a table") from None
-    if head == b"PAR1":
+    sums.refuse(path, head)
+    if head.startswith(b"PAR1"):
         yield from _parquet(path)
         return
 
