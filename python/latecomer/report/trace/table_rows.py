@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-MOST_ROWS = 1 << 24  # as many take 2 GB with the trace that is made of them
+MOST_ROWS = 10_000_000  # as many take 2 GB with the trace that is made of them
 MOST_TEXTS = 1 << 18  # different ones, of at most ...
 LONGEST_TEXT = 1024  # ... so many characters
 LONGEST_LINE = 1 << 20  # characters
