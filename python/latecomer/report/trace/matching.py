@@ -9,8 +9,9 @@ contradict those of other ranks are left out, and counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +39,22 @@ _Calls = dict[int, list[Call]]  # by rank
 _Numbered = dict[int, dict[tuple[int, int], Call]]  # ... and by sequence number
 
 
+Seconds = Callable[[int, np.ndarray], np.ndarray]  # a rank's times on the trace's clock
+
+
 def joined(
-    source: str, form: str, ranks: int, recorded: Sequence[Recorded], left: LeftOut
+    source: str,
+    form: str,
+    ranks: int,
+    recorded: Sequence[Recorded],
+    left: LeftOut,
+    more: Callable[[Words, Seconds, np.ndarray], Mapping[str, Any]] | None = None,
 ) -> Trace:
-    """The trace. Raises TraceError where no call is known on two ranks."""
+    """The trace. Raises TraceError where no call is known on two ranks.
+
+    `more` makes further fields of it: messages, without which there must be calls; it is given the
+    error of each rank's clock, too.
+    """
     by_rank = {each.rank: each for each in recorded}
     remarks = []
     if missing := [rank for rank in range(ranks) if rank not in by_rank]:
@@ -56,7 +69,7 @@ def joined(
         shown = f"{name} of ranks {', '.join(map(str, members[:8]))}" if several else name
         if group := _group(shown, members, calls, words, clocks, left):
             groups.append(group)
-    if not groups:
+    if not groups and more is None:
         told = f"{sum(len(each.calls) for each in recorded)} calls of {len(recorded)} ranks"
         raise TraceError(f"{source}: no collective that at least two ranks recorded",
                          f"{told} ({left.said()})" if left.said() else told,
@@ -71,6 +84,10 @@ def joined(
     for rank, each in by_rank.items():
         begin[rank], end[rank] = offsets[rank].apply(np.array([each.begin, each.end]))
         error[rank] = offsets[rank].error
+
+    def seconds(rank: int, times: np.ndarray) -> np.ndarray:
+        return offsets[rank].apply(times) - start
+
     start = earliest(begin, *(group.arrival for group in groups))
     start = start if np.isfinite(start) else 0.0
     groups = [replace(g, arrival=g.arrival - start, exit=g.exit - start) for g in groups]
@@ -85,6 +102,7 @@ def joined(
         clock=said,
         clock_error=error,
         pids=[by_rank[rank].pid if rank in by_rank else 0 for rank in range(ranks)],
+        **{} if more is None else more(words, seconds, error),
         remarks=[*remarks, *left.remarks()],
     )
 
