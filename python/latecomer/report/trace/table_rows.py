@@ -9,6 +9,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ TEXTS = ("group", "operation", "host", "site", "operator", "algorithm", "served"
 _RIGHT = ("right would be a table with the columns rank, operation, group, sequence, bytes, host, "
           "arrive and leave (in seconds): as CSV, whose first line names them, as JSON lines or as "
           "Parquet")  # fmt: skip
-_QUOTED = ("'=", "'+", "'-", "'@")  # as exports begin what spreadsheets would execute
+_QUOTED = ("'=", "'+", "'-", "'@")
 
 
 class Rows:
@@ -70,12 +71,15 @@ class Rows:
         return found
 
     def take(self, path: Path, values: Mapping[str, Any]) -> None:
-        """Rows of a file, by column: lists of equal length or arrays. Raises TraceError."""
+        """Rows of a file, by column: lists or tuples (of CSV) of equal length, or arrays.
+
+        Raises TraceError where they are too many.
+        """
         count = len(values["rank"])
         odd, part = np.zeros(count, bool), {}
         for name, column in values.items():
             if name in TEXTS:
-                part[name], wrong = self._texts(column)
+                part[name], wrong = self._texts(column, quoted=isinstance(column, tuple))
                 told = f"is no text of at most {LONGEST_TEXT} characters"
             else:
                 part[name], wrong = _numbers(column)
@@ -108,14 +112,17 @@ class Rows:
             self.left.add(what, f"{path}, row {self.count + at + 1}", str(values[at])[:80],
                           int(wrong.sum()))  # fmt: skip
 
-    def _texts(self, values: Sequence[Any]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def _texts(
+        self, values: Sequence[Any], *, quoted: bool
+    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Their places in the words. `quoted`: as exports quote what a spreadsheet executes."""
         try:
             places: dict[Any, int] = dict.fromkeys(values, 0)
         except TypeError:  # lists and objects
             values = [each if isinstance(each, (str, int, type(None))) else 0.5 for each in values]
             places = dict.fromkeys(values, 0)
         for each in places:
-            places[each] = self._place(each)
+            places[each] = self._place(each[1:] if quoted and each.startswith(_QUOTED) else each)
         found = np.fromiter(map(places.__getitem__, values), np.int32, len(values))
         return found, found == -2
 
@@ -138,6 +145,8 @@ def _numbers(values: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     try:
         if kinds <= {float, int, type(None)}:
             return np.array(values, np.float64), np.zeros(len(values), bool)
+        if kinds == {str} and not any(values):
+            return np.full(len(values), np.nan), np.zeros(len(values), bool)
         if kinds == {str}:
             read = np.array([float(each) if each else np.nan for each in values])
             return read, np.zeros(len(values), bool)
@@ -208,37 +217,32 @@ def _lines(first: str, pieces: Iterator[str], path: Path, left: LeftOut) -> Iter
 
 
 def _csv(lines: Iterator[str], path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
-    reader = csv.reader(lines)
     csv.field_size_limit(LONGEST_LINE)
-    names = _next(reader, path, left) or []
-    names = [name.strip().lower() for name in names]
+    reader = csv.reader(lines)
+    names = [name.strip().lower() for row in _rows(reader, 1, path, left) for name in row]
     _check(path, names, "its first line is " + repr(",".join(names)[:80]) if names else "nothing")
     known = {name: at for at, name in enumerate(names) if name in NUMBERS or name in TEXTS}
-    while True:
-        rows: list[list[str]] = []
-        while len(rows) < STRETCH and (row := _next(reader, path, left)) is not None:
-            if len(row) == len(names):
-                rows.append(row)
-            elif row:
-                left.add(f"rows of another number of cells than the first line's {len(names)}",
-                         f"{path}, line {reader.line_num}", len(row))  # fmt: skip
-        if not rows:
-            return
-        columns = list(zip(*rows, strict=True))
-        yield {name: [_unquoted(cell) for cell in columns[at]] if name in TEXTS else columns[at]
-               for name, at in known.items()}  # fmt: skip
+    while rows := _rows(reader, STRETCH, path, left):
+        whole = [row for row in rows if len(row) == len(names)]
+        if odd := sum(bool(row) for row in rows) - len(whole):
+            left.add(f"rows of another number of cells than the first line's {len(names)}",
+                     f"{path}, before line {reader.line_num + 1}", count=odd)  # fmt: skip
+        if whole:
+            columns = list(zip(*whole, strict=True))
+            yield {name: columns[at] for name, at in known.items()}
 
 
-def _next(reader: Any, path: Path, left: LeftOut) -> list[str] | None:
+def _rows(reader: Any, most: int, path: Path, left: LeftOut) -> list[list[str]]:
+    """The next rows; none: the file has ended."""
+    rows: list[list[str]] = []
     while True:
         try:
-            return next(reader, None)
+            rows.extend(islice(reader, most - len(rows)))
         except csv.Error as error:  # noqa: PERF203
+            # The rows before it are kept.
             left.add("rows that are no CSV", f"{path}, line {reader.line_num}", error)
-
-
-def _unquoted(cell: str) -> str:
-    return cell[1:] if cell.startswith(_QUOTED) else cell
+        else:
+            return rows
 
 
 def _json(lines: Iterator[str], path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
