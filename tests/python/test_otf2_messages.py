@@ -95,6 +95,23 @@ def test_what_is_wrong_with_messages_is_left_out_and_told(tmp_path):
         assert any(what in each for each in trace.remarks), trace.remarks
 
 
+def test_collectives_of_no_known_name_are_waits_for_what_is_not_known(tmp_path):
+    def events(otf2, writers, both, wait):
+        writers[0].mpi_send(1, 1, both, 7, 64)
+        writers[1].mpi_recv(2, 0, both, 7, 64)
+        for writer in writers:
+            for at, name in ((10, "CREATE_HANDLE"), (30, "BARRIER")):
+                writer.enter(at, wait)
+                writer.mpi_collective_begin(at + 1)
+                kind, none = getattr(otf2.CollectiveOp, name), otf2.Undefined.UINT32.value
+                writer.mpi_collective_end(at + 9, kind, both, none, 0, 0)
+                writer.leave(at + 10, wait)
+
+    trace = read(an_archive(tmp_path / "archive", events))
+    assert [len(group) for group in trace.groups] == [1]
+    np.testing.assert_allclose(trace.others.end - trace.others.begin, [1e-5, 1e-5])
+
+
 def test_messages_of_a_communicator_without_the_rank_are_left_out(tmp_path):
     def events(_, writers, one, wait):
         writers[1].mpi_send(5, 0, one, 7, 64)

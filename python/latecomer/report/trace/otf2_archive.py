@@ -179,13 +179,13 @@ def _calls(
             begun[rank] = time
         elif isinstance(event, otf2.events.MpiCollectiveEnd):
             arrival, where = begun.pop(rank, None), f"{anchor}, rank {rank}, {time:.9g} s"
-            events.of(rank).told()
             call = _call(event, otf2, known, (arrival, time), members.of(event.communicator),
                          left, where, events.of(rank).site)  # fmt: skip
             found += call is not None
             if found > MOST_CALLS:
                 raise TraceError(f"{anchor}: calls", f"more than {MOST_CALLS}", "trace fewer steps")
             if call is not None:
+                events.of(rank).told()
                 yield rank, call
         else:
             events.take(rank, event, time)
