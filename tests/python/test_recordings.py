@@ -6,8 +6,10 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from latecomer.report.trace import read
-from trace_helpers import arrivals_and_exits
+import pytest
+from latecomer.report.trace import TraceError, read
+from latecomer.report.trace.table_export import csv
+from trace_helpers import Files, arrivals_and_exits, made_up
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "recordings.md"
 
@@ -27,3 +29,19 @@ def test_the_shown_converter_makes_a_table(tmp_path):
     assert set(group.bytes) == {1024}
     np.testing.assert_allclose(group.arrival, arrival - arrival.min(), atol=2e-9)
     np.testing.assert_allclose(group.exit, leave - arrival.min(), atol=2e-9)
+
+
+def test_other_csv_files_in_a_folder_are_no_harm(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(TraceError, match=r"a\.csv: no table of calls"):
+        read(tmp_path)
+    csv(made_up(), tmp_path / "b.csv")
+    trace = read(tmp_path)
+    assert len(trace.groups[0]) == 40
+    assert any("files that are no tables (1)" in each for each in trace.remarks)
+
+
+def test_a_trace_in_a_folder_beside_another_csv_file_is_found(tmp_path):
+    (tmp_path / "results.csv").write_text("x,y\n1,2\n")
+    Files(3).write(tmp_path / "traces", *arrivals_and_exits(8, 3))
+    assert read(tmp_path).format == "latecomer 1"

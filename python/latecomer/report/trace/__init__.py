@@ -28,6 +28,7 @@ def read(folder: str | Path) -> Trace:
         raise TraceError("no folder of a trace", folder,
                          "name the folder of the files of all ranks, or a table")  # fmt: skip
     seen: list[str] = []
+    tables: list[TraceError] = []  # what is wrong with files that may be something else
     for level in files.levels(folder):
         names = [path.name for path in level]
         errors: list[TraceError] = []
@@ -36,12 +37,14 @@ def read(folder: str | Path) -> Trace:
                 try:
                     return _remarked(reader.read(folder), errors)
                 except TraceError as error:
-                    errors.append(error)
+                    (tables if reader is table else errors).append(error)
         if errors:
             raise errors[0]
         for path in filter(files.is_regular, level[:_LOOKED_AT]):
             sums.refuse(path)
         seen += names
+    if tables:
+        raise tables[0]
     held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
     raise TraceError("no trace in the folder", f"{folder} holds {held}",
                      "right would be files named rank-0.trace, ..., of a program that ran with "

@@ -162,11 +162,20 @@ def _numbers(values: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
 
 
 def read(paths: Sequence[Path], left: LeftOut) -> Rows:
-    """The rows of all files. Raises TraceError where one is no table, or they hold too much."""
-    rows = Rows(left)
+    """The rows of all files. Raises TraceError where none is a table, or they hold too much."""
+    rows, odd = Rows(left), None
     for path in paths:
-        for values in _stretches(path, left):
-            rows.take(path, values)
+        before = rows.count
+        try:
+            for values in _stretches(path, left):
+                rows.take(path, values)
+        except TraceError as error:
+            if rows.count > before:
+                raise
+            odd = odd or error
+            left.add("files that are no tables", error)
+    if odd is not None and not rows.count:
+        raise odd
     return rows
 
 
