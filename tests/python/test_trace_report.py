@@ -17,7 +17,7 @@ from latecomer.report.analysis.page import page
 from latecomer.report.analysis.summary import summary
 from latecomer.report.analysis.what_if import what_if
 from latecomer.report.analysis.wording import group_name, saved, seconds
-from latecomer.report.trace import TraceError, Words, export
+from latecomer.report.trace import Words, export, table_export
 from latecomer.report.trace.about import About
 from latecomer.verbs import report
 from page_helpers import BROWSER, asked, check, data_of, dumped, needs_browser
@@ -330,14 +330,15 @@ def test_a_large_trace_makes_a_small_page(tmp_path, ranks):
 
 def test_csv_has_a_line_for_each_call_and_rank(tmp_path):
     trace = made_up(calls=5, ranks=3, name="=1+1")
-    export.csv(trace, tmp_path / "a.csv")
+    table_export.csv(trace, tmp_path / "a.csv")
     rows = list(csv.DictReader((tmp_path / "a.csv").open()))
-    assert len(rows) == 15
-    assert {row["communicator"] for row in rows} == {"'=1+1"}
+    rows, runs = rows[:15], rows[15:]
+    assert [row["operation"] for row in runs] == ["run"] * 3
+    assert {row["group"] for row in rows} == {"'=1+1"}
     group = trace.groups[0]
     for row in rows:
         call, rank = int(row["sequence"]), int(row["rank"])
-        assert float(row["arrival_s"]) == pytest.approx(group.arrival[call, rank], abs=1e-9)
+        assert float(row["arrive"]) == pytest.approx(group.arrival[call, rank], abs=1e-9)
         assert float(row["waiting_s"]) == pytest.approx(
             group.arrival[call].max() - group.arrival[call, rank], abs=2e-9
         )
@@ -348,7 +349,7 @@ def test_csv_has_a_line_for_each_call_and_rank(tmp_path):
     "name", ["a\x1b[2Jb", "a\x07b", "a\0b", "a\rb", "a\nb", "a\u202eb", "\t=1"]
 )
 def test_cells_have_no_control_characters(tmp_path, name):
-    export.csv(made_up(calls=1, name=name), tmp_path / "a.csv")
+    table_export.csv(made_up(calls=1, name=name), tmp_path / "a.csv")
     raw = (tmp_path / "a.csv").read_bytes().replace(b"\r\n", b"").decode()
     assert raw.isprintable()
     assert "\N{REPLACEMENT CHARACTER}" in raw
@@ -356,9 +357,9 @@ def test_cells_have_no_control_characters(tmp_path, name):
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@"])
 def test_cells_are_no_formulas(tmp_path, start):
-    export.csv(made_up(calls=1, name=start + "cmd"), tmp_path / "a.csv")
+    table_export.csv(made_up(calls=1, name=start + "cmd"), tmp_path / "a.csv")
     row = next(iter(csv.DictReader((tmp_path / "a.csv").open(newline=""))))
-    assert row["communicator"] == f"'{start}cmd"
+    assert row["group"] == f"'{start}cmd"
 
 
 def test_perfetto_has_slices_on_tracks_of_their_own(tmp_path):
@@ -377,17 +378,6 @@ def test_perfetto_has_slices_on_tracks_of_their_own(tmp_path):
         own = sorted((each["ts"], -each["dur"]) for each in slices
                      if (each["pid"], each["tid"], each["name"]) == (pid, tid, "allreduce"))  # fmt: skip
         assert all(a[0] - a[1] <= b[0] + 0.01 for a, b in pairwise(own))
-
-
-def test_parquet_needs_pyarrow(tmp_path):
-    try:
-        import pyarrow.parquet as found
-    except ImportError:
-        with pytest.raises(TraceError, match="pip install pyarrow"):
-            export.parquet(made_up(), tmp_path / "a.parquet")
-        return
-    export.parquet(made_up(calls=5, ranks=3), tmp_path / "a.parquet")
-    assert found.read_table(tmp_path / "a.parquet").num_rows == 15
 
 
 # ---- the command

@@ -28,11 +28,15 @@ if TYPE_CHECKING:
 NATIVE = "openmpi-4.1"
 _SHORT, _LONG = 2.5, 5.0  # seconds of simulation for few and for many ranks
 
-Folder = Annotated[Path, argument("FOLDER", "The folder of a trace, of whichever kind.")]
+Folder = Annotated[
+    Path, argument("FOLDER", "The folder of a trace, of whichever kind, or a table: a "
+                                    "CSV, JSON lines or Parquet file."),
+]  # fmt: skip
 Html = Annotated[
     Path | None,
-    option("--html", "FILE", "Write the page into this file. The default is report.html in FOLDER; "
-           "with --json or an export no page is written without this option."),
+    option("--html", "FILE", "Write the page into this file. The default is report.html in FOLDER, "
+           "and for a table its name with .html; with --json or an export no page is written "
+           "without this option."),
 ]  # fmt: skip
 Network = Annotated[
     str,
@@ -63,8 +67,10 @@ Start = Annotated[
 ]
 End = Annotated[str, option("--to", "TIME", "Look at the calls before this time.")]
 Csv = Annotated[
-    Path | None, option("--csv", "FILE", "Write one line for each call and rank, as CSV.")
-]
+    Path | None,
+    option("--csv", "FILE", "Write one line for each call and rank, as CSV, or as JSON lines if "
+           "FILE ends in .jsonl; report reads it back."),
+]  # fmt: skip
 Perfetto = Annotated[
     Path | None,
     option(
@@ -103,7 +109,8 @@ def report(
     Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces. Also
     read are folders with PyTorch profiler traces, one .json or .json.gz file a rank, with an OTF2
     archive, with lines of NCCL Inspector, with dumps of PyTorch's flight recorder, and with SQLite
-    exports of Nsight Systems.
+    exports of Nsight Systems, and tables that any recording can be converted to:
+    docs/recordings.md.
 
     Example: latecomer report FOLDER --html report.html
     """
@@ -124,16 +131,18 @@ def report(
     check_apart(outputs, [*trace.inputs, folder / NAME])
     exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
     if perfetto or csv or parquet or otf2:
-        from ..report.trace import export, otf2_export
+        from ..report.trace import export, otf2_export, table_export
 
-        writers = ((perfetto, export.perfetto), (csv, export.csv), (parquet, export.parquet),
-                   (otf2, otf2_export.otf2))  # fmt: skip
+        writers = ((perfetto, export.perfetto), (csv, table_export.csv),
+                   (parquet, table_export.parquet), (otf2, otf2_export.otf2))  # fmt: skip
         exports = [(file, writer) for file, writer in writers if file]
     for file, writer in exports:
         writer(trace, file)
         say(f"wrote {file}")
+        if file in (csv, parquet) and (told := table_export.lacking(trace)):
+            say(told)
     if html is None and not as_json and not exports:
-        html = folder / "report.html"
+        html = folder / "report.html" if folder.is_dir() else folder.with_suffix(".html")
     if html is None and not as_json:
         return 0
     return _report(trace, part, html, network, native, budget, as_json)

@@ -93,7 +93,7 @@ def subject(facts: Facts) -> tuple[str, str, str]:
         return "Nobody", "", f"is named: {facts.unknown}."
     if not facts.late:
         return "Nobody in particular", "", "is late."
-    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts))
+    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts if host != "?"))
     if facts.host and hosts:
         return f"The {len(facts.late)} ranks on host {hosts[0]}", "", "are late."
     on = f"on host{'s' if len(hosts) > 1 else ''} {listed(hosts)}" if hosts else ""

@@ -8,43 +8,62 @@ from pathlib import Path
 
 from .model import UNKNOWN, Group, Trace, TraceError, Words
 
+_LOOKED_AT = 64  # files of a folder that no reader knows
+
 __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 
 
 def read(folder: str | Path) -> Trace:
-    """The trace in a folder, whichever program wrote it. Raises TraceError.
+    """The trace in a folder, whichever program wrote it, or in a table. Raises TraceError.
 
     Read are files of LATECOMER_TRACE, OTF2 archives, lines of NCCL Inspector, dumps of PyTorch's
-    flight recorder, exports of Nsight Systems, and files of PyTorch's profiler: those in the folder
-    itself, else those in its folders.
+    flight recorder, exports of Nsight Systems, files of PyTorch's profiler, and interchange tables:
+    those in the folder itself, else those in its folders.
     """
-    from . import files, flight_recorder, inspector, kineto, native, nsight, otf2_archive
+    from . import (
+        files,
+        flight_recorder,
+        inspector,
+        kineto,
+        native,
+        nsight,
+        otf2_archive,
+        sums,
+        table,
+    )
 
     folder = Path(folder)
+    if folder.is_file() and not (native.fits(folder.name) or otf2_archive.fits(folder.name)):
+        return table.read(folder)
     if not folder.is_dir():
-        raise TraceError(
-            "no folder of a trace", folder, "name the folder of the files of all ranks"
-        )
+        raise TraceError("no folder of a trace", folder,
+                         "name the folder of the files of all ranks, or a table")  # fmt: skip
     seen: list[str] = []
+    tables: list[TraceError] = []  # what is wrong with files that may be something else
     for level in files.levels(folder):
         names = [path.name for path in level]
         errors: list[TraceError] = []
-        for reader in (native, otf2_archive, inspector, flight_recorder, nsight, kineto):
+        readers = native, otf2_archive, inspector, flight_recorder, nsight, kineto, table
+        for reader in readers:
             if any(reader.fits(name) for name in names):
                 try:
                     return _remarked(reader.read(folder), errors)
                 except TraceError as error:
-                    errors.append(error)
+                    (tables if reader is table else errors).append(error)
         if errors:
             raise errors[0]
+        for path in filter(files.is_regular, level[:_LOOKED_AT]):
+            sums.refuse(path)
         seen += names
+    if tables:
+        raise tables[0]
     held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
     raise TraceError("no trace in the folder", f"{folder} holds {held}",
                      "right would be files named rank-0.trace, ..., of a program that ran with "
                      "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; a "
                      "HOST-pidN.log of NCCL Inspector for each process; an nccl_trace_rank_N of "
-                     "PyTorch's flight recorder for each rank; a .sqlite of nsys export; or one "
-                     ".otf2 with its archive")  # fmt: skip
+                     "PyTorch's flight recorder for each rank; a .sqlite of nsys export; one "
+                     ".otf2 with its archive; or a .csv, .jsonl or .parquet table")  # fmt: skip
 
 
 def _remarked(trace: Trace, errors: Sequence[TraceError]) -> Trace:

@@ -9,7 +9,7 @@ from .model import UNKNOWN
 
 # Sizes of these are equal on all ranks; of others they may differ.
 _EVEN = frozenset({"allreduce", "bcast", "reduce", "allgather", "reduce_scatter"})
-_ALIKE = {"alltoallv": "alltoall", "allgatherv": "allgather"}  # PyTorch chooses by a rank's sizes
+ALIKE = {"alltoallv": "alltoall", "allgatherv": "allgather"}  # PyTorch chooses by a rank's sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Call:
     @property
     def kind(self) -> str:
         """The collective, as all ranks see it."""
-        return _ALIKE.get(self.collective, self.collective)
+        return ALIKE.get(self.collective, self.collective)
 
     @property
     def signature(self) -> tuple[str, int]:

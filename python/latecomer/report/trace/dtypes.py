@@ -9,7 +9,8 @@ from .model import UNKNOWN
 
 _NAMES = {
     "allreduce": "allreduce", "allgather": "allgather", "allgatherv": "allgatherv",
-    "reducescatter": "reduce_scatter", "reducescatterv": "reduce_scatter", "broadcast": "bcast",
+    "reducescatter": "reduce_scatter", "reducescatterv": "reduce_scatter",
+    "reducescatterblock": "reduce_scatter", "broadcast": "bcast",
     "bcast": "bcast", "reduce": "reduce", "alltoall": "alltoall", "alltoallv": "alltoallv",
     "alltoallw": "alltoallv", "alltoallpivot": "alltoall", "barrier": "barrier",
     "monitoredbarrier": "barrier", "allreducebarrier": "barrier", "gather": "gather",

@@ -9,8 +9,9 @@ contradict those of other ranks are left out, and counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +39,22 @@ _Calls = dict[int, list[Call]]  # by rank
 _Numbered = dict[int, dict[tuple[int, int], Call]]  # ... and by sequence number
 
 
+Seconds = Callable[[int, np.ndarray], np.ndarray]  # a rank's times on the trace's clock
+
+
 def joined(
-    source: str, form: str, ranks: int, recorded: Sequence[Recorded], left: LeftOut
+    source: str,
+    form: str,
+    ranks: int,
+    recorded: Sequence[Recorded],
+    left: LeftOut,
+    more: Callable[[Words, Seconds, np.ndarray], Mapping[str, Any]] | None = None,
 ) -> Trace:
-    """The trace. Raises TraceError where no call is known on two ranks."""
+    """The trace. Raises TraceError where no call is known on two ranks.
+
+    `more` makes further fields of it: messages, without which there must be calls; it is given the
+    error of each rank's clock, too.
+    """
     by_rank = {each.rank: each for each in recorded}
     remarks = []
     if missing := [rank for rank in range(ranks) if rank not in by_rank]:
@@ -56,18 +69,25 @@ def joined(
         shown = f"{name} of ranks {', '.join(map(str, members[:8]))}" if several else name
         if group := _group(shown, members, calls, words, clocks, left):
             groups.append(group)
-    if not groups:
+    if not groups and more is None:
         told = f"{sum(len(each.calls) for each in recorded)} calls of {len(recorded)} ranks"
         raise TraceError(f"{source}: no collective that at least two ranks recorded",
                          f"{told} ({left.said()})" if left.said() else told,
                          "profile the same steps on all ranks")  # fmt: skip
     hosts = [by_rank[rank].host if rank in by_rank else "?" for rank in range(ranks)]
-    offsets, said = _offsets(groups, words, hosts, by_rank, remarks, left)
+    # Ranks of one host read one clock, unless the calls contradict that.
+    known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
+    own = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
+    offsets, said = offsets_of(groups, words, own, by_rank, remarks, left)
     groups = [align.apply(group, offsets) for group in groups]
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
     for rank, each in by_rank.items():
         begin[rank], end[rank] = offsets[rank].apply(np.array([each.begin, each.end]))
         error[rank] = offsets[rank].error
+
+    def seconds(rank: int, times: np.ndarray) -> np.ndarray:
+        return offsets[rank].apply(times) - start
+
     start = earliest(begin, *(group.arrival for group in groups))
     start = start if np.isfinite(start) else 0.0
     groups = [replace(g, arrival=g.arrival - start, exit=g.exit - start) for g in groups]
@@ -82,6 +102,7 @@ def joined(
         clock=said,
         clock_error=error,
         pids=[by_rank[rank].pid if rank in by_rank else 0 for rank in range(ranks)],
+        **{} if more is None else more(words, seconds, error),
         remarks=[*remarks, *left.remarks()],
     )
 
@@ -259,33 +280,32 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
 # ---- clocks
 
 
-def _offsets(
+def offsets_of(
     groups: Sequence[Group],
     words: Words,
-    hosts: Sequence[str],
-    by_rank: Mapping[int, Recorded],
+    clocks: Sequence[int],
+    present: Collection[int],
     remarks: list[str],
     left: LeftOut,
 ) -> tuple[list[align.Offset], str]:
     """What to add to each rank's times, and how that was found, for people.
 
-    Ranks of one host read one clock, unless the calls contradict that.
+    Ranks of equal `clocks` read the same one, unless the calls contradict that; `present` are the
+    ranks that recorded something.
     """
-    known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
-    clocks = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
     if contradicted := _contradicted(groups, words, clocks, left):
         early, late = contradicted
         remarks.append(f"the clocks of ranks {early} and {late} contradict the calls, although "
                        "their hosts have one name, or their files are of two runs: each rank's "
                        "clock was aligned")  # fmt: skip
-        clocks = list(range(len(hosts)))
-    if len({clocks[rank] for rank in by_rank}) == 1:
-        return [align.constant(0.0) for _ in hosts], "all ranks read the clock of one host"
+        clocks = list(range(len(clocks)))
+    if len({clocks[rank] for rank in present}) == 1:
+        return [align.constant(0.0) for _ in clocks], "all ranks read the clock of one host"
     offsets = align.align(groups, words, clocks, {})
-    unbound = [rank for rank in by_rank if not np.isfinite(offsets[rank].error)]
+    unbound = [rank for rank in present if not np.isfinite(offsets[rank].error)]
     if unbound:
         remarks.append(f"no call tells the clock of {ranks_said(unbound)}")
-    worst = max((offsets[r].error for r in by_rank if r not in unbound), default=0.0)
+    worst = max((offsets[r].error for r in present if r not in unbound), default=0.0)
     said = "the collectives themselves told the offsets of the clocks, within "
     return offsets, f"{said}{seconds(worst)}"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from .files import find
 from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
+from .native_messages import remarks_on
+from .otf2_messages import Events, Found, found_of, messages_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -52,10 +55,18 @@ def read(folder: str | Path) -> Trace:
         raise TraceError(f"{folder}: files that end in .otf2", f"{len(anchors)} ({names})",
                          "one archive a folder")  # fmt: skip
     otf2 = module(anchors[0])
-    ranks, recorded, more = alone(anchors[0], lambda still: _read(anchors[0], otf2, still), STILL)
-    trace = joined(str(folder), "OTF2", ranks, recorded, more)
+    ranks, recorded, found, more = alone(anchors[0], lambda still: _read(anchors[0], otf2, still),
+                                         STILL)  # fmt: skip
+    talks = any(len(own.receives) for own in found.values())
+    trace = joined(str(folder), "OTF2", ranks, recorded, more,
+                   partial(messages_of, found) if talks else None)  # fmt: skip
+    if not trace.groups and not trace.messages:
+        told = f"none ({'; '.join(trace.remarks)})"
+        raise TraceError(f"{folder}: collectives and messages", told,
+                         "trace the same steps on all ranks")  # fmt: skip
     data = [path for path in anchors[0].parent.rglob("*") if path.suffix in _DATA]
-    return replace(trace, inputs=[*anchors, *data])
+    return replace(trace, inputs=[*anchors, *data],
+                   remarks=[*trace.remarks, *remarks_on(trace.messages)])  # fmt: skip
 
 
 def module(anchor: Path) -> ModuleType:
@@ -70,11 +81,14 @@ def module(anchor: Path) -> ModuleType:
     return otf2
 
 
-_Found = tuple[int, list[Recorded], LeftOut]
+_Found = tuple[int, list[Recorded], dict[int, Found], LeftOut]
 
 
 def _read(anchor: Path, otf2: ModuleType, still: Callable[[], None]) -> _Found:
-    """The number of ranks, what they recorded, and what is left out. `still`: work goes on."""
+    """The number of ranks, what they recorded, their messages, and what is left out.
+
+    `still`: work goes on.
+    """
     try:
         with otf2.reader.open(str(anchor)) as reader:
             still()
@@ -96,13 +110,16 @@ def _recorded(anchor: Path, reader: Any, otf2: ModuleType, still: Callable[[], N
     origin = int(reader.definitions.clock_properties.global_offset)
     calls: dict[int, list[Call]] = {rank: [] for rank in ranks.values()}
     spans: dict[int, list[float]] = {}
+    members = _Members(ranks, otf2)
+    events = Events(otf2, left, str(anchor))
     try:
-        for rank, call in _calls(anchor, reader, otf2, ranks, (tick, origin), spans, left, still):
+        for rank, call in _calls(anchor, reader, otf2, ranks, (tick, origin), spans, left, still,
+                                 members, events):  # fmt: skip
             calls[rank].append(call)
     except TraceError:
         raise
     except Exception as error:  # events come in the order of time: those before are whole
-        if not any(calls.values()):
+        if not any(calls.values()) and not events.talks:
             raise
         left.add("ends of archives that OTF2 cannot read", anchor, _said(error))
     recorded = []
@@ -111,7 +128,8 @@ def _recorded(anchor: Path, reader: Any, otf2: ModuleType, still: Callable[[], N
         host = location.group.system_tree_parent.name
         recorded.append(Recorded(f"{anchor}, rank {rank}", rank, text_of(host), calls[rank],
                                  begin, end))  # fmt: skip
-    return len(ranks), recorded, left
+    found = {rank: found_of(rank, events.of(rank), members.of, left) for rank in ranks.values()}
+    return len(ranks), recorded, found, left
 
 
 def _positive(anchor: Path, resolution: int) -> int:
@@ -138,12 +156,13 @@ def _calls(
     spans: dict[int, list[float]],
     left: LeftOut,
     still: Callable[[], None],
+    members: _Members,
+    events: Events,
 ) -> Iterator[tuple[int, Call]]:
-    """Each call, with its rank."""
+    """Each call of a collective, with its rank; all else is for `events`."""
     tick, origin = clock
     begun: dict[int, float] = {}
     known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in NAMES.items()}
-    members = _Members(ranks, otf2)
     found = 0
     for count, (location, event) in enumerate(reader.events):
         if count > MOST_EVENTS:
@@ -161,12 +180,15 @@ def _calls(
         elif isinstance(event, otf2.events.MpiCollectiveEnd):
             arrival, where = begun.pop(rank, None), f"{anchor}, rank {rank}, {time:.9g} s"
             call = _call(event, otf2, known, (arrival, time), members.of(event.communicator),
-                         left, where)  # fmt: skip
+                         left, where, events.of(rank).site)  # fmt: skip
             found += call is not None
             if found > MOST_CALLS:
                 raise TraceError(f"{anchor}: calls", f"more than {MOST_CALLS}", "trace fewer steps")
             if call is not None:
+                events.of(rank).told()
                 yield rank, call
+        else:
+            events.take(rank, event, time)
 
 
 class _Members:
@@ -196,6 +218,7 @@ def _call(
     members: tuple[int, ...] | None,
     left: LeftOut,
     where: str,
+    site: str,
 ) -> Call | None:
     """The call that ends in an event; None, counted where it is wrong."""
     if members is not None and len(members) < 2:
@@ -219,6 +242,7 @@ def _call(
             arrival=times[0],
             exit=times[1],
             root=_root(event, otf2) if collective in ROOTED else UNKNOWN,
+            site=site,
         )
     return None
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model import Trace, TraceError
+from .model import Messages, Trace, TraceError
 from .otf2_archive import NAMES, ROOTED, module
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Begin and end in ticks, the place, and what writes the call's events at such times.
+_Call = tuple[int, int, str, Callable[[Any, int, int], None]]
+_What = tuple[int, Any, int, int]  # the other rank, a communicator, the message's own tag, bytes
 _TICKS = 10**9  # a second
 _OTHERS = "ALLTOALLW"  # stands for collectives that OTF2 has no name for
 
 
 def otf2(trace: Trace, folder: Path) -> None:
-    """The calls that are known on all their ranks, in a new folder. Raises TraceError.
+    """The calls that all their ranks tell, and messages, in a new folder. Raises TraceError.
 
     Each call is a region with the collective's name and an MPI collective in it. Readers count the
     calls of a communicator to match them, so that a call that one rank lacks would shift the rest.
@@ -37,7 +42,13 @@ class _Archive:
         self.library, self.out, self.trace = library, out, trace
         self.whole = [np.flatnonzero(group.whole()) for group in trace.groups]
         self.locations = self._locations()
+        self.named: dict[tuple[str, bool], Any] = {}
         self.communicators = self._communicators()
+        if trace.messages is not None:
+            members = tuple(self.locations)
+            kind, mpi = library.GroupType.COMM_GROUP, library.Paradigm.MPI
+            of = out.definitions.group("", group_type=kind, paradigm=mpi, members=members)
+            self.all = out.definitions.comm("messages", group=of)
         role, mpi = library.RegionRole.COLL_OTHER, library.Paradigm.MPI
         used = {int(each) for group in trace.groups for each in np.unique(group.collective)}
         self.regions = {
@@ -76,26 +87,114 @@ class _Archive:
 
     def write(self) -> None:
         """All events: a rank's calls in the order of time, none before the one before has ended."""
+        begin, end = (_ticks(times, nothing=-1) for times in (self.trace.begin, self.trace.end))
         for rank, location in enumerate(self.locations):
             writer = self.out.event_writer_from_location(location)
-            free = 0
-            for arrival, leave, group, call in self._calls(rank):
-                begin = max(arrival, free)
-                free = max(leave, begin)
-                self._write_call(writer, group, call, begin, free)
+            free = max(begin[rank], 0)
+            if begin[rank] >= 0:
+                writer.enter(free, self._region("program"))
+            for arrival, leave, site, write in sorted(self._calls(rank), key=lambda call: call[:2]):
+                start = max(arrival, free)
+                free = max(leave, start)
+                if site:
+                    writer.enter(start, self._region(site))
+                write(writer, start, free)
+                if site:
+                    writer.leave(free, self._region(site))
+            if begin[rank] >= 0:
+                writer.leave(max(end[rank], free), self._region("program"))
 
-    def _calls(self, rank: int) -> list[tuple[int, int, int, int]]:
-        """Arrival and exit in ticks, the group's and the call's number."""
-        found: list[tuple[int, int, int, int]] = []
+    def _region(self, name: str, *, of_mpi: bool = False) -> Any:
+        library = self.library
+        if (name, of_mpi) not in self.named:
+            self.named[name, of_mpi] = self.out.definitions.region(
+                name, paradigm=library.Paradigm.MPI if of_mpi else library.Paradigm.USER
+            )
+        return self.named[name, of_mpi]
+
+    def _calls(self, rank: int) -> Iterator[_Call]:
         for number, group in enumerate(self.trace.groups):
             known = self.whole[number]
             for place in np.flatnonzero(group.members == rank):
                 times = group.times(known, np.array([place]))
-                ticks = (_ticks(each[:, 0]) for each in times)
-                found += zip(*ticks, [number] * len(known), known.tolist(), strict=True)
-        return sorted(found)
+                for arrival, leave, call in zip(*(_ticks(each[:, 0]) for each in times),
+                                                known.tolist(), strict=True):  # fmt: skip
+                    site = self.trace.words[int(group.site[call])]
+                    yield arrival, leave, site, partial(self._write_call, number, call)
+        yield from self._messages(rank)
 
-    def _write_call(self, writer: Any, number: int, call: int, begin: int, end: int) -> None:
+    def _messages(self, rank: int) -> Iterator[_Call]:
+        """The calls of a rank that begin or complete messages, or wait for what is not known."""
+        messages, others, words = self.trace.messages, self.trace.others, self.trace.words
+        completed: dict[tuple[int, int, str], list[tuple[int, bool, bool, _What]]] = {}
+        if messages is not None:
+            for sends, side in ((True, messages.send), (False, messages.receive)):
+                own = np.flatnonzero(side.rank == rank)
+                times = (_ticks(each[own]) for each in (side.posted, side.begin, side.end))
+                for message, posted, begin, end in zip(own.tolist(), *times, strict=True):
+                    site = words[int(side.site[message])]
+                    call = completed.setdefault((begin, end, site), [])
+                    what = self._what(messages, message, sends)
+                    call.append((message, sends, posted < begin, what))
+                    if posted < begin:
+                        yield posted, posted, site, partial(self._begin, message, sends, what)
+            for (begin, end, site), those in completed.items():
+                yield begin, end, site, partial(self._complete, those)
+            if messages.probes is not None:
+                side = messages.probes.side
+                own = np.flatnonzero(side.rank == rank)
+                yield from self._unknown("MPI_Probe", side.begin[own], side.end[own])
+        if others is not None:
+            own = np.flatnonzero(others.rank == rank)
+            yield from self._unknown("MPI_Test", others.begin[own], others.end[own])
+
+    def _unknown(
+        self, name: str, begin: NDArray[np.float64], end: NDArray[np.float64]
+    ) -> Iterator[_Call]:
+        region = self._region(name, of_mpi=True)
+
+        def write(writer: Any, start: int, free: int) -> None:
+            writer.enter(start, region)
+            writer.leave(free, region)
+
+        for each in zip(_ticks(begin), _ticks(end), strict=True):
+            yield *each, "", write
+
+    def _begin(
+        self, message: int, sends: bool, what: _What, writer: Any, begin: int, end: int
+    ) -> None:
+        region = self._region("MPI_Isend" if sends else "MPI_Irecv", of_mpi=True)
+        writer.enter(begin, region)
+        if sends:
+            writer.mpi_isend(begin, *what, 2 * message)
+        else:
+            writer.mpi_irecv_request(begin, 2 * message + 1)
+        writer.leave(end, region)
+
+    def _complete(
+        self, those: Sequence[tuple[int, bool, bool, _What]], writer: Any, begin: int, end: int
+    ) -> None:
+        """One call, which completes these: messages, whether they are sent, and begun before."""
+        _, sends, before, _ = those[0]
+        name = "MPI_Waitall" if before or len(those) > 1 else "MPI_Send" if sends else "MPI_Recv"
+        region = self._region(name, of_mpi=True)
+        writer.enter(begin, region)
+        for message, is_sent, was_begun, what in those:
+            if is_sent and was_begun:
+                writer.mpi_isend_complete(end, 2 * message)
+            elif is_sent:
+                writer.mpi_send(end, *what)
+            elif was_begun:
+                writer.mpi_irecv(end, *what, 2 * message + 1)
+            else:
+                writer.mpi_recv(end, *what)
+        writer.leave(end, region)
+
+    def _what(self, messages: Messages, message: int, sends: bool) -> _What:
+        peer = (messages.receive if sends else messages.send).rank[message]
+        return int(peer), self.all, message % (1 << 31), max(int(messages.bytes[message]), 0)
+
+    def _write_call(self, number: int, call: int, writer: Any, begin: int, end: int) -> None:
         group = self.trace.groups[number]
         word = int(group.collective[call])
         root = int(group.root[call])
@@ -109,5 +208,6 @@ class _Archive:
         writer.leave(end, self.regions[word])
 
 
-def _ticks(seconds: NDArray[np.float64]) -> list[int]:
-    return np.round(np.maximum(seconds, 0.0) * _TICKS).astype(np.int64).tolist()
+def _ticks(seconds: NDArray[np.float64], nothing: int = 0) -> list[int]:
+    ticks = np.round(np.maximum(np.nan_to_num(seconds, nan=0.0), 0.0) * _TICKS).astype(np.int64)
+    return np.where(np.isfinite(seconds), ticks, nothing).tolist()

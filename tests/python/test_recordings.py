@@ -1,0 +1,47 @@
+"""The converter that docs/recordings.md shows does what the page says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from latecomer.report.trace import TraceError, read
+from latecomer.report.trace.table_export import csv
+from trace_helpers import Files, arrivals_and_exits, made_up
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "recordings.md"
+
+
+def test_the_shown_converter_makes_a_table(tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(code.splitlines()) <= 20
+    arrival, leave = arrivals_and_exits(12, 3)
+    for rank in range(3):
+        lines = [f"{call} MPI_Allreduce comm0 1024 {arrival[call, rank]:.9f} {leave[call, rank]:.9f}\n"
+                 for call in range(12)]  # fmt: skip
+        (tmp_path / f"rank{rank}.log").write_text("".join(lines))
+    subprocess.run([sys.executable, "-c", code, tmp_path], cwd=tmp_path, check=True)
+    trace = read(tmp_path / "calls.csv")
+    (group,) = trace.groups
+    assert (group.name, trace.words[group.collective[0]]) == ("comm0", "allreduce")
+    assert set(group.bytes) == {1024}
+    np.testing.assert_allclose(group.arrival, arrival - arrival.min(), atol=2e-9)
+    np.testing.assert_allclose(group.exit, leave - arrival.min(), atol=2e-9)
+
+
+def test_other_csv_files_in_a_folder_are_no_harm(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(TraceError, match=r"a\.csv: no table of calls"):
+        read(tmp_path)
+    csv(made_up(), tmp_path / "b.csv")
+    trace = read(tmp_path)
+    assert len(trace.groups[0]) == 40
+    assert any("files that are no tables (1)" in each for each in trace.remarks)
+
+
+def test_a_trace_in_a_folder_beside_another_csv_file_is_found(tmp_path):
+    (tmp_path / "results.csv").write_text("x,y\n1,2\n")
+    Files(3).write(tmp_path / "traces", *arrivals_and_exits(8, 3))
+    assert read(tmp_path).format == "latecomer 1"
