@@ -67,7 +67,7 @@ def _columns(
     for group, call in zip(groups, calls.tolist(), strict=True):
         arrival, leave = group.times(slice(call, call + 1))
         lateness.append(arrival[0] - arrival.min())
-        transfer.append(leave.max() - arrival.max())
+        transfer.append(max(leave.max() - arrival.max(), 0.0))
         site = int(group.site[call])
         place = of_site.setdefault(site, len(of_site)) if trace.words[site] else UNKNOWN
         number = of_group.setdefault(id(group), len(of_group))
