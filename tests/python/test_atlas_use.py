@@ -11,6 +11,7 @@ from latecomer.atlas import figures
 from latecomer.atlas.file import AtlasError, read, write
 from latecomer.atlas.resampled import resampled
 from latecomer.cli import run
+from latecomer.core.compiled import core
 from latecomer.lab.options.arrivals import BALANCED_FIRST, ArrivalError, Pattern
 from latecomer.report.trace.recorded import recorded
 from test_atlas import SEEDS, drawn, written
@@ -128,6 +129,28 @@ def test_who_is_late_by_chance_is_not_foretold():
     last = rows.argmax(axis=1)
     assert figures.same_last(found) == (last[1:] == last[:-1]).mean()
     assert abs(figures.foretold(found)) < 0.1
+
+
+@pytest.mark.parametrize("period", [2, 3, 5])
+def test_who_is_late_in_turn_is_foretold_after_three_rounds(period):
+    rows = np.zeros((100, 6))
+    rows[np.arange(100), np.arange(100) % period] = 5e-3
+    found = content_of(rows)
+    assert figures.same_last(found) == 0
+    assert figures.foretold(found) > 1 - 2 * 4 * period / 100  # a wrong one counts twice
+
+
+def test_a_loop_of_two_sizes_has_a_history_for_each():
+    rows = np.zeros((100, 4))
+    rows[::2, 1] = rows[1::2, 2] = 5e-3
+    found = content_of(rows)
+    found.bytes[1::2] = 64
+    assert figures.foretold(found) > 0.85
+
+
+def test_the_forecast_wants_a_key_for_each_call():
+    with pytest.raises(ValueError, match="keys: '2' is not usable"):
+        core.forecasts_of(np.zeros(2, np.int64), np.zeros((3, 4)))
 
 
 def test_nobody_late_is_nothing_to_foretell():

@@ -57,7 +57,9 @@ def chosen(found: Arrivals, which: str | int, file: str | Path) -> Arrivals:
         asked = np.array([text in ("", name) for name in found.collective], bool)
     if not asked.any():
         known = sorted(set(found.collective), key=COLLECTIVES.index)
-        remedy = f"use {', '.join(known)}, or a place from 0 to {found.place.max(initial=0)}"
+        remedy = f"use {', '.join(known)}"
+        if (last := found.place.max(initial=-1)) >= 0:
+            remedy += f", or a place from 0 to {last}"
         raise AtlasError(f"no such calls in {file}", repr(text), remedy)
     group = np.bincount(found.group[asked]).argmax()
     return found.part(np.flatnonzero(asked & (found.group == group)))
