@@ -30,7 +30,7 @@ from latecomer.atlas.file import read
 
 HERE = Path(__file__).resolve().parent
 FILES = HERE / "atlas"
-NETWORK = "alpha=0.5us,beta=0.1ns,gamma=0.05ns"  # assumed: at least as fast as any that files come from
+NETWORK = "alpha=0.5us,beta=0.1ns,gamma=0.05ns"  # assumed: as fast as any real one
 RANKS = 4
 SECONDS = "240"  # with what else the machine does
 PETSC = programs.PETSC.parents[2]
