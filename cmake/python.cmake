@@ -8,8 +8,8 @@ if(NOT status EQUAL 0)
 `pip install nanobind` was called, or -DLATECOMER_PYTHON=OFF")
 endif()
 find_package(nanobind CONFIG REQUIRED)
-nanobind_add_module(latecomer_python NB_STATIC python/bindings.cpp python/bind_origin.cpp
-  python/bind_trace.cpp)
+nanobind_add_module(latecomer_python NB_STATIC python/bindings.cpp python/bind_forecast.cpp
+  python/bind_origin.cpp python/bind_trace.cpp)
 if(TARGET nanobind-static)
   latecomer_compile_in_batches(nanobind-static)
 endif()

@@ -2,13 +2,15 @@
 
     .venv/bin/python evidence/regret.py [--worlds random] [--seeds 0-59] [--calls 120]
         [--assumed true|default] [--wisdom none|again|same|other] [--free] [--out FILE]
+        [--atlas FILE]
 
 A line for each world, then a summary (docs/regret.md). --worlds: `random`, `pathologies`, or names
 of these between commas. --assumed: plans know the true costs of the network, but for its jitter, or
 take the built-in ones. --wisdom, for random worlds: `auto` begins with what an earlier job of 120
 calls has learnt: the same one again, another on the same network, or another on a network of its
 own. --free: connecting, deciding, plans, prices and reviews are free. --out: each world as a line
-of JSON, with the times of all algorithms.
+of JSON, with the times of all algorithms. --atlas: the all-reduces of a file of the atlas of
+arrivals, on a network at random for each seed, in place of --worlds.
 """
 
 from __future__ import annotations
@@ -17,11 +19,14 @@ import argparse
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 from latecomer import Wisdom
-from regret_worlds import PATHOLOGIES, World, pathology, random_world
+from latecomer.atlas.file import read
+from latecomer.atlas.resampled import chosen
+from regret_worlds import NETWORKS, PATHOLOGIES, World, costs_of, pathology, random_world
 
 LONG = 0.3  # seconds
 EARLIER = 120  # calls of the earlier job
@@ -105,6 +110,28 @@ def earlier(world: World, assumed: str | None, wisdom: str) -> Wisdom | None:
     return learnt
 
 
+def atlas_world(file: Path, seed: int, calls: int) -> World:
+    """The first all-reduces of a recorded program, with its sizes, on a network at random.
+
+    A rank computes as long as nobody of its group was in a call, and as long as it was late.
+    """
+    random = np.random.default_rng(seed)
+    found = chosen(read(file), "allreduce", file)
+    found = found.part(np.arange(min(calls, len(found))))
+    kind = str(random.choice(list(NETWORKS)))
+    alpha, beta = NETWORKS[kind]
+    return World(
+        name=file.stem,
+        seed=seed,
+        costs=costs_of(alpha, beta, min(beta, 0.1e-9)),
+        bytes=np.maximum(found.bytes // 4 * 4, 4).tolist(),
+        compute=found.gap_s[:, None] + np.array(found.lateness_s),
+        jitter=float(random.choice([0.02, 0.1, 0.25])),
+        native=str(random.choice(["openmpi-4.1", "mpich-5.0"])),
+        about={"network": kind, "imbalance": "as recorded"},
+    )
+
+
 def summary(found: list[Regret]) -> str:
     """Mean, ninth decile and worst of the ratios, as rows of a table."""
     if not found:
@@ -148,12 +175,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--wisdom", choices=("none", "again", "same", "other"), default="none")
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--out", type=argparse.FileType("w"))
-    return parser.parse_args()
+    parser.add_argument("--atlas", type=Path)
+    options = parser.parse_args()
+    if options.atlas and (options.worlds != "random" or options.wisdom != "none"):
+        parser.error("--atlas goes without --worlds and --wisdom; leave them out")
+    return options
 
 
 def _worlds(options: argparse.Namespace) -> Iterator[World]:
     first, _, last = options.seeds.partition("-")
     seeds = range(int(first), int(last or first) + 1)
+    if options.atlas:
+        yield from (atlas_world(options.atlas, seed, options.calls) for seed in seeds)
+        return
     if options.worlds == "random":
         yield from (random_world(seed, options.calls) for seed in seeds)
         return

@@ -195,7 +195,7 @@ def _at(who: NDArray[np.int_], ranks: int, late: float) -> Times:
     return extra
 
 
-def _costs(alpha: float, beta: float, gamma: float, exchange: float = 1.0) -> str:
+def costs_of(alpha: float, beta: float, gamma: float, exchange: float = 1.0) -> str:
     own = f"alpha={1e6 * alpha:.4g}us,beta={1e9 * beta:.4g}ns,gamma={1e9 * gamma:.4g}ns"
     return f"{own},exchange={exchange}"
 
@@ -221,7 +221,7 @@ def random_world(seed: int, calls: int) -> World:
     return World(
         name="random",
         seed=seed,
-        costs=_costs(alpha, beta, gamma, exchange),
+        costs=costs_of(alpha, beta, gamma, exchange),
         bytes=size,
         compute=compute + IMBALANCES[imbalance](random, calls, ranks, late),
         jitter=float(random.choice([0.02, 0.1, 0.25])),
@@ -246,7 +246,7 @@ def _usual(
     call = 2 * size * ETHERNET[1]
     compute = _base(random, calls, ranks, call)
     compute = compute + IMBALANCES[imbalance](random, calls, ranks, late * call)
-    return World("", seed, _costs(*ETHERNET), size, compute, jitter=0.1), random
+    return World("", seed, costs_of(*ETHERNET), size, compute, jitter=0.1), random
 
 
 def _disturbed_start(seed: int, calls: int) -> World:
@@ -328,13 +328,13 @@ def _spread_exits(seed: int, calls: int) -> World:
     random = np.random.default_rng(seed)
     size = 582312
     compute = _base(random, calls, 16, 40e-3) + _one(random, calls, 16, 30e-3)
-    return World("", seed, _costs(200e-6, 42e-9, 0.2e-9, 1.27), size, compute, jitter=0.25)
+    return World("", seed, costs_of(200e-6, 42e-9, 0.2e-9, 1.27), size, compute, jitter=0.25)
 
 
 def _wrong_exchange(seed: int, calls: int) -> World:
     """Programs whose ranks send each other messages take 1.6 times their price."""
     world, _ = _usual(seed, calls, "uniform", ranks=4, late=2)
-    return replace(world, costs=_costs(*ETHERNET, 1.6), bytes=1 << 20)
+    return replace(world, costs=costs_of(*ETHERNET, 1.6), bytes=1 << 20)
 
 
 def _far_apart(seed: int, calls: int) -> World:
@@ -364,7 +364,7 @@ def _disturbed_later(seed: int, calls: int) -> World:
 
 def _one_node(seed: int, size: int, compute: Times) -> World:
     """Ranks that share a node, where its memory is faster than the library."""
-    costs = _costs(*ETHERNET) + ",local_alpha=3us,local_beta=0.3ns,memory=0.05ns"
+    costs = costs_of(*ETHERNET) + ",local_alpha=3us,local_beta=0.3ns,memory=0.05ns"
     placement = [0] * compute.shape[1]
     singles = ("native", "fastest", "ring", "nodes")
     return World("", seed, costs, size, compute, placement=placement, singles=singles, jitter=0.1)

@@ -16,6 +16,7 @@
 #include "base/error.hpp"
 #include "base/interruption.hpp"
 #include "base/parse.hpp"
+#include "bind_forecast.hpp"
 #include "bind_origin.hpp"
 #include "bind_trace.hpp"
 #include "bounds/lower_bound.hpp"
@@ -687,6 +688,7 @@ NB_MODULE(_core, module) {
            "slower"_a = 1.0, "library_slower"_a = 1.0)
       .def("change", &PyRehearsal::change, "problem"_a, "native"_a)
       .def("learnt", &PyRehearsal::learnt);
+  bind_forecast(module);
   bind_origin(module);
   bind_trace(module);
 }

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .atlas.resampled import arrivals
     from .core.bounds import least_after_last
     from .core.checking import Counterexample, Rule, rules, verify, verify_text
     from .core.compiled import Network, __version__
@@ -52,6 +53,7 @@ _HOME = {
     "Slice": "core.programs",
     "Wisdom": "core.job",
     "algorithms": "core.registry",
+    "arrivals": "atlas.resampled",
     "collectives": "core.registry",
     "least_after_last": "core.bounds",
     "observe": "mpi.observation",
@@ -83,6 +85,7 @@ __all__ = [
     "Wisdom",
     "__version__",
     "algorithms",
+    "arrivals",
     "collectives",
     "least_after_last",
     "program",

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 BINDINGS = [BUILD / "CMakeFiles" / "latecomer_python.dir" / "python" / f"{name}.cpp.o"
-            for name in ("bindings", "bind_origin", "bind_trace")]  # fmt: skip
+            for name in ("bindings", "bind_forecast", "bind_origin", "bind_trace")]  # fmt: skip
 COMPILER = os.environ.get("CXX", "c++")
 FLAGS = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra",
          "-Werror=missing-field-initializers"]  # fmt: skip

@@ -66,7 +66,8 @@ def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] 
         word = rest.pop(0)
         if word in {"--", "-"} or not word.startswith("-"):
             taken = [] if word == "--" else [word]
-            if word == "--" or (free and free[0].repeated):  # all that follow belong to it
+            command = free and free[0].repeated and free[0].type is str
+            if word == "--" or command:  # all that follow belong to it
                 taken, rest = taken + rest, []
             for each in taken:
                 _take_argument(free, values, each)

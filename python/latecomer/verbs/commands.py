@@ -12,11 +12,15 @@ _RULES = Group(
     "Check and explain files that say which algorithm serves which calls.",
     {name: f"latecomer.verbs.rules:{name}" for name in ("check", "explain")},
 )
-_GROUPS = {"lab": _LAB, "rules": _RULES}
+_ATLAS = Group(
+    "Record the arrivals of programs without any names, and show what they were.",
+    {name: f"latecomer.verbs.atlas:{name}" for name in ("record", "show")},
+)
+_GROUPS = {"atlas": _ATLAS, "lab": _LAB, "rules": _RULES}
 _SECTIONS = {
     "See who is late": ("run", "report", "doctor"),
     "Measure": ("bench", "simulate", "calibrate", "tune", "rules", "lab"),
-    "Research": ("algorithms", "show", "verify", "reproduce"),
+    "Research": ("algorithms", "atlas", "show", "verify", "reproduce"),
     "This command": ("completion", "where"),
 }
 COMMANDS = Group(

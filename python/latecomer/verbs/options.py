@@ -126,7 +126,8 @@ Arrivals = Annotated[
     str,
     option("--arrivals", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV "
            "file has one line for each iteration, with the delay of each rank: 0,0.005,0 or "
-           "0,5ms,0."),
+           "0,5ms,0. A FILE of latecomer atlas has a program's arrivals; WHICH is a collective or "
+           "the number of a place."),
 ]  # fmt: skip
 Delay = Annotated[
     str | None,

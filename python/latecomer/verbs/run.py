@@ -147,7 +147,7 @@ def run(
     if preload_only:
         _check_preload_only(command, off, compare, html, deadline)
         return _print_variables(wishes, as_json)
-    launcher = _launcher(command)
+    launcher = launcher_of(command, "run")
     settings.check_files(wishes, html)
     if compare:
         return _compare(launcher, wishes, turns or _TURNS, deadline, as_json)
@@ -201,15 +201,15 @@ def _check_preload_only(
     })  # fmt: skip
 
 
-def _launcher(command: list[str] | None) -> list[str]:
-    """The command, which starts ranks by itself."""
+def launcher_of(command: list[str] | None, verb: str) -> list[str]:
+    """The command, which starts ranks by itself. Raises UsageError."""
     from ..launch import mpi
 
     if not command:
         raise UsageError("Missing argument 'COMMAND...'.")
     if mpi.is_launcher(command[0]):
         return command
-    verb = f"{called()} run"
+    verb = f"{called()} {verb}"
     right = f"right would be mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 ./app'"
     if not command[0]:
         raise UsageError(f"COMMAND is empty; {right}")

@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.errors import UserError
+from ...base.output import say
 from ...base.regular import read_text
 from .choices import LONGEST_S, PATTERNS
 
 BALANCED_FIRST = 8  # balanced iterations before every sweep, for the absorption time
 
 
-_FILE = "file:"
+_FILE, _ATLAS = "file:", "atlas:"
 
 Delays = list[float]  # one value a rank
 Draw = Callable[[random.Random], float]  # lateness of one rank in units of the delay
@@ -46,14 +47,13 @@ class Pattern:
     late_rank: int = 1
 
     def __post_init__(self) -> None:
-        if self.path is None and self.name not in PATTERNS[:-1]:
+        if not self.recorded and self.name not in PATTERNS[:-2]:
             raise ArrivalError("no such arrival pattern", self.name, f"use {', '.join(PATTERNS)}")
 
     @property
-    def path(self) -> Path | None:
-        """The file of a `file:` pattern."""
-        given = self.name.removeprefix(_FILE)
-        return Path(given) if given != self.name else None
+    def recorded(self) -> bool:
+        """Tell whether a file says how late each rank is."""
+        return self.name.startswith((_FILE, _ATLAS))
 
     def iterations(
         self, ranks: int, delays: Sequence[float], count: int, seed: int
@@ -65,12 +65,28 @@ class Pattern:
         """
         first = count if 0 in delays else min(count, BALANCED_FIRST)
         job = [Iteration(0.0, balanced(ranks))] * first
-        if self.path is not None:
-            lines = read_delays(self.path, ranks)
+        if self.recorded:
+            lines = self._lines(ranks, seed)
             return job + [Iteration(None, lines[i % len(lines)]) for i in range(count)]
         for delay in (d for d in delays if d > 0):
             job += [Iteration(delay, late) for late in self.draw(ranks, delay, count, seed)]
         return job
+
+    def _lines(self, ranks: int, seed: int) -> list[Delays]:
+        """What the file says. Raises ArrivalError and AtlasError."""
+        kind, _, name = self.name.partition(":")
+        if f"{kind}:" == _FILE:
+            return read_delays(Path(name), ranks)
+        from ...atlas.file import COLLECTIVES
+        from ...atlas.resampled import arrivals, resampled
+
+        file, _, which = name.rpartition(":")
+        if not file or not (which.isdecimal() or which in COLLECTIVES):
+            file, which = name, ""
+        times = arrivals(file, which=which)
+        if times.shape[1] != ranks:
+            say(f"the arrivals of {times.shape[1]} ranks, resampled for {ranks} with seed {seed}")
+        return resampled(times, ranks, seed).tolist()
 
     def draw(self, ranks: int, delay: float, count: int, seed: int) -> list[Delays]:
         """Seconds of lateness, `count` iterations of them. Raises ArrivalError."""

@@ -28,7 +28,8 @@ OPERATORS = {
 }
 NO_OPERATOR = "none"  # in the column of collectives that combine nothing
 IMBALANCES = ("phase", "data", "operator")
-PATTERNS = ("balanced", "onelate", "randlate", "gamma", "gaussian", "file:CSV")
+PATTERNS = ("balanced", "onelate", "randlate", "gamma", "gaussian", "file:CSV",
+            "atlas:FILE[:WHICH]")  # fmt: skip
 ESTIMATES = ("perfect", "online", "reversed")
 PROGRESS = ("as-configured", "none", "thread")
 PLACES = ("lab", "local", "inherit")

@@ -117,7 +117,7 @@ def read_seconds(option: str, text: str) -> float:
 
 def choose_delays(text: str | None, pattern: Pattern) -> list[float]:
     """Seconds; none for arrivals from a file. Raises OptionError."""
-    if pattern.path is not None:
+    if pattern.recorded:
         if text is not None:
             raise OptionError("--delay given", text, "leave it out: the file says how late")
         return []

@@ -1,0 +1,1 @@
+"""The atlas of arrivals: what programs' arrivals were, as files without any names."""
