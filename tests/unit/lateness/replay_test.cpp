@@ -20,28 +20,25 @@ using Number = std::int64_t;
 /// A job of whole seconds, so that all its sums are exact.
 struct RandomJob {
   explicit RandomJob(Random& random) : ranks(1 + random.below(5)), start(ranks), last(ranks) {
-    const std::uint64_t steps = 1 + random.below(3);
-    for (std::uint64_t i = 0; i < steps * ranks; ++i) {
-      beyond.push_back(static_cast<Seconds>(random.below(4)));
-    }
     for (std::uint64_t i = 0; i < ranks; ++i) last[i] = start[i] = static_cast<Seconds>(i);
     for (std::uint64_t left = random.below(60); left > 0; --left) {
       const std::uint64_t who = random.below(ranks);
-      const auto step = static_cast<Number>(random.below(steps));
       last[who] += static_cast<Seconds>(random.below(5));
       if (random.below(2) == 0) {
         post_rank.push_back(static_cast<Number>(who));
         post_time.push_back(last[who]);
-        post_step.push_back(step);
         continue;
       }
       rank.push_back(static_cast<Number>(who));
       begin.push_back(last[who]);
       end.push_back(last[who] += static_cast<Seconds>(random.below(9)));
-      call_step.push_back(step);
+      beyond.push_back(static_cast<double>(random.below(2)));
     }
     for (std::size_t i = 0; i < rank.size(); ++i) {
       cause.push_back(static_cast<Number>(random.below(post_rank.size() + 1)) - 1);
+    }
+    for (std::size_t i = 0; i < post_rank.size(); ++i) {
+      next.push_back(static_cast<Number>(random.below(rank.size() + 1)) - 1);
     }
     zeros.assign(rank.size(), 0);
     std::vector<std::pair<Seconds, Number>> moments;
@@ -56,15 +53,14 @@ struct RandomJob {
   }
 
   [[nodiscard]] TracedJob job() const {
-    return {{rank, begin, end, zeros, cause, zeros, call_step},
-            {post_rank, post_time, post_step},
+    return {{rank, begin, end, zeros, cause, zeros, beyond},
+            {post_rank, post_time, next},
             order,
-            beyond,
             start};
   }
 
   std::uint64_t ranks;
-  std::vector<Number> rank, cause, zeros, call_step, post_rank, post_step, order;
+  std::vector<Number> rank, cause, zeros, post_rank, next, order;
   std::vector<Seconds> begin, end, post_time, beyond, start;
   std::vector<Seconds> last;  // when each rank left its last call, or posted
 };
@@ -83,7 +79,6 @@ TEST(Replay, WithoutAChangeIsWhatWasMeasured) {
     const std::vector<double> less(made.beyond.size());
     Change change;
     change.less = less;
-    change.marking = random.below(2) == 0 ? Marking::first : Marking::parts;
     // Half of the jobs have a collective that is carried out anew, as it was: its exits are those.
     std::vector<Number> members;
     for (std::size_t i = 0; i < made.rank.size() && seed % 2 == 0; ++i) {
