@@ -14,7 +14,7 @@ _RULES = Group(
 )
 _GROUPS = {"lab": _LAB, "rules": _RULES}
 _SECTIONS = {
-    "See who is late": ("run", "report", "doctor"),
+    "See who is late": ("run", "watch", "report", "doctor"),
     "Measure": ("bench", "simulate", "calibrate", "tune", "rules", "lab"),
     "Research": ("algorithms", "show", "verify", "reproduce"),
     "This command": ("completion", "where"),
