@@ -1,5 +1,9 @@
 """Who is late in a job that runs, from made-up files as they grow."""
 
+import os
+import socket
+import subprocess
+
 import numpy as np
 import pytest
 import trace_format as native
@@ -258,3 +262,72 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(type(tmp_path), "iterdir", refused)
     with Watcher(tmp_path) as watcher, pytest.raises(TraceError, match="folder that you may read"):
         watcher.look()
+
+
+def of_this_host(job, ranks, pid):
+    """These ranks are processes of this host."""
+    for rank, path in enumerate(job.whole):
+        raw = bytearray(job.whole[path])
+        header = np.frombuffer(raw, native.HEADER, 1)
+        if rank in ranks:
+            header["host"], header["pid"] = socket.gethostname().encode(), pid
+        job.whole[path] = bytes(raw)
+
+
+def ended_process():
+    child = subprocess.Popen(["true"])
+    child.wait()
+    return child.pid
+
+
+def test_the_watch_ends_with_a_job_that_was_killed(tmp_path):
+    job, _ = hanging(tmp_path)
+    of_this_host(job, range(4), ended_process())
+    with job.watcher() as watcher:
+        assert not job.look(watcher, 5.0).over
+        view = job.look(watcher, 20.0)
+    assert view.over
+    assert sentence(view) == ("The processes of ranks 0, 1, 2 and 3 are gone, without the end of "
+                              "MPI_Finalize; no other rank goes on.")  # fmt: skip
+
+
+@pytest.mark.parametrize(("pid", "gone"), [(ended_process, True), (os.getpid, False)])
+def test_a_rank_that_is_gone_is_said_to_be(tmp_path, pid, gone):
+    job, _ = hanging(tmp_path)
+    of_this_host(job, [0], pid())
+    with job.watcher() as watcher:
+        view = job.look(watcher, 20.0)
+    assert view.late == (0,)
+    (absent,) = view.stuck[0].absent
+    assert absent.gone is gone
+    assert (
+        any("its process is gone, last seen outside" in each for each in stuck_lines(view)) == gone
+    )
+
+
+def test_a_late_host_is_named_as_one(tmp_path):
+    work = steps(np.random.default_rng(1), 20, 12)
+    slow = np.random.default_rng(2).permuted(np.tile([0.02, 0.018, 0.016, 0.014, 0.012, 0.01],
+                                                     (len(work), 1)), axis=1)  # fmt: skip
+    work[:, 6:] += slow
+    job = Job(tmp_path / "trace", *loop(work))
+    for rank, path in enumerate(job.whole):
+        name = f"node{rank}".encode().ljust(64, b"\0")
+        host = f"host{rank // 6}".encode().ljust(64, b"\0")
+        job.whole[path] = job.whole[path].replace(name, host)
+    with job.watcher() as watcher:
+        view = job.look(watcher, 15.0)
+    assert view.late == tuple(range(6, 12))
+    assert sentence(view).startswith("The 6 ranks on host host1 are late, for more than ")
+
+
+def test_a_full_file_tells_nothing_of_now(tmp_path):
+    job = late_job(tmp_path / "trace", 1, [(1, 0, 900)], seconds=18)
+    path = job.folder / "rank-2.trace"
+    raw = bytearray(job.whole[path])
+    np.frombuffer(raw, native.HEADER, 1)["dropped"] = 5
+    job.whole[path] = bytes(raw)
+    with job.watcher() as watcher:
+        view = job.look(watcher, 15.0)
+    assert view.late == ()
+    assert sentence(view).startswith("Nobody is named: the files of rank 2 are full")

@@ -13,7 +13,8 @@ class Job:
         self.arrival, self.leave = arrival, leave
         self.files = Files(arrival.shape[1], **words_of)
         self.folder = self.files.write(folder, arrival, leave)
-        self.whole = {path: path.read_bytes() for path in sorted(folder.glob("*.trace"))}
+        paths = [folder / f"rank-{rank}.trace" for rank in range(arrival.shape[1])]
+        self.whole = {path: path.read_bytes() for path in paths}
 
     def at(self, time, *, ended=False):
         """Write the files anew in place, as the job does."""

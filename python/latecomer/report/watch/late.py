@@ -55,8 +55,8 @@ class Now:
         return self.facts.waiting / max(self.facts.run, 1e-300)
 
 
-def now(found: Lateness) -> Now:
-    """Who is late in the window that was analysed."""
+def now(found: Lateness, block: float = BLOCK_S) -> Now:
+    """Who is late in the window that was analysed; `block`: seconds."""
     trace, told, ranks = found.trace, facts(found), found.ranks
     caused = (ranks.cost / max(told.run, 1e-300)).tolist()
     waits = (ranks.waiting / np.maximum(ranks.run, 1e-300)).tolist()
@@ -64,7 +64,7 @@ def now(found: Lateness) -> Now:
     quiet = Now(told, found.run_seconds, until, caused, waits)
     if not told.late:
         return quiet
-    begin, cost = _blocks(found)
+    begin, cost = _blocks(found, block)
     present = int((ranks.calls > 0).sum())
     if found.origin and found.origin.waits:
         present = len(found.origin.graph.present)
@@ -75,14 +75,14 @@ def now(found: Lateness) -> Now:
         return replace(quiet, facts=nobody)
     first, last = _stretch(cost, told.late)
     since, ended = (trace.started + max(float(each), 0.0)
-                    for each in (begin[first], begin[last] + BLOCK_S))  # fmt: skip
+                    for each in (begin[first], begin[last] + block))  # fmt: skip
     found = replace(quiet, since=since, before=first == 0)
     if len(begin) - 1 - last < OVER:
         return found
     return replace(found, facts=nobody, was=tuple(told.late), until=ended)
 
 
-def _blocks(found: Lateness) -> tuple[Floats, Floats]:
+def _blocks(found: Lateness, block: float) -> tuple[Floats, Floats]:
     """When each block begins, in seconds, and what each rank cost in it: (blocks, ranks)."""
     if found.origin and found.origin.waits:
         graph = found.origin.graph
@@ -91,14 +91,14 @@ def _blocks(found: Lateness) -> tuple[Floats, Floats]:
         parts = [(time, graph.beyond, np.arange(found.trace.ranks))]
     else:
         parts = [_costs(found, each.number) for each in found.groups if each.complete]
-    numbers = [np.floor(time / BLOCK_S) for time, _, _ in parts]
+    numbers = [np.floor(time / block) for time, _, _ in parts]
     blocks = np.unique(np.concatenate([number[np.isfinite(number)] for number in numbers]))
     cost = np.zeros((len(blocks), found.trace.ranks))
     for number, (_, own, members) in zip(numbers, parts, strict=True):
         known = np.isfinite(number)
         rows = np.searchsorted(blocks, number[known])
         np.add.at(cost, (rows[:, None], members[None, :]), own[known])
-    return blocks * BLOCK_S, cost
+    return blocks * block, cost
 
 
 def _costs(found: Lateness, number: int) -> tuple[Floats, Floats, NDArray[np.int32]]:

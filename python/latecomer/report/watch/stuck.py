@@ -67,6 +67,8 @@ def stuck(
 
 def age(tail: Tail, now: float, real: float) -> float:
     """Seconds since the rank entered or left a call, and at most as long as that was watched."""
+    if tail.header["turn"] % 2:  # it is being written
+        return 0.0
     since = (int(tail.header["real"]) + tail.last) * _NS
     return min(max(real - since, 0.0), now - tail.moved)
 

@@ -15,7 +15,7 @@ from ..analysis.lateness import Lateness
 from ..trace import native
 from ..trace.files import find
 from ..trace.left_out import LeftOut
-from ..trace.model import Trace, TraceError
+from ..trace.model import Trace, TraceError, ranks_said
 from ..trace.native_file import File
 from .tail import Tail
 
@@ -116,6 +116,11 @@ class Window:
             trace = native.joined(folder, seen.files, left)
             # Where records were left out, the window begins when it does on all ranks.
             start = _common_begin(trace, [rank for rank, tail in seen.tails.items() if tail.cut])
+            full = [rank for rank, tail in seen.tails.items() if tail.header["dropped"]]
+            if full:
+                seen.why = (f"the files of {ranks_said(full)} are full, and have no later calls: "
+                            "set LATECOMER_TRACE_BYTES to more")  # fmt: skip
+                return
             seen.found = analysed(trace, skip=0, start=start)
         except TraceError as error:
             seen.why = f"the files cannot be used: {error}"
