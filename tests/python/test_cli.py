@@ -49,8 +49,8 @@ def test_help_begins_with_who_is_late(capsys):
     first = lines[lines.index(titles[0]) + 1 :]
     assert [line.split()[0] for line in first if line[2:3].isalpha()][:3] == [
         "run",
+        "watch",
         "report",
-        "doctor",
     ]
 
 

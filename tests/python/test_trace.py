@@ -9,7 +9,7 @@ import trace_format as native
 from latecomer import cli
 from latecomer.base.output import say
 from latecomer.report.trace import TraceError, Words, align, read
-from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of
+from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of, made_up
 
 
 @pytest.fixture
@@ -336,3 +336,12 @@ def test_lines_of_a_run_are_folded_below_their_words(capsys, monkeypatch):
     first, *rest = capsys.readouterr().err.splitlines()
     assert first == "latecomer: who:   late late late late"
     assert rest[0] == 18 * " " + "late late late late"
+
+
+def test_the_span_of_a_rank_that_has_not_left_the_last_call_ends_with_the_one_before():
+    trace = made_up(calls=40, ranks=4)
+    (group,) = trace.groups
+    group.exit[-3:, 2] = np.nan
+    first, last = trace.span()
+    assert first[2] == group.arrival[0, 2]
+    assert last.tolist() == [*group.exit[-1, :2], group.exit[-4, 2], group.exit[-1, 3]]

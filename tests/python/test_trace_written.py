@@ -283,8 +283,7 @@ def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
 @pytest.mark.parametrize(("words", "said"), [
     (["--html", "a.html"], "--html a.html is the page of a trace; it needs --trace FOLDER"),
     (["--report", "a.html"], "it needs --trace FOLDER"),
-    (["--trace", "t", "--off"], "--trace needs one run"),
-    (["--trace", "t", "--compare"], "--trace needs one run"),
+    (["--trace", "t", "--off"], "--trace needs a run with the library"),
 ])  # fmt: skip
 def test_options_that_do_not_fit(words, said, capsys):
     assert cli.run(["run", *words, "--", "mpirun", "-n", "2", "./a"]) == 2

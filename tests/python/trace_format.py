@@ -1,7 +1,22 @@
 """The format of the library's trace files, src/trace/records.hpp, for tests that write such files."""
 
 import numpy as np
-from latecomer.report.trace.native_file import MESSAGE, OTHER, VERSION, WHAT
+from latecomer.report.trace.native_file import (
+    A_CALL,
+    A_CLOCK,
+    A_COMMUNICATOR,
+    A_COMPLETION,
+    A_MEMBERS,
+    A_MESSAGE,
+    A_TEXT,
+    AN_OTHER,
+    HEADER,
+    MESSAGE,
+    OTHER,
+    UNUSED,
+    VERSION,
+    WHAT,
+)
 
 __all__ = [
     "ANY_SOURCE",
@@ -10,6 +25,7 @@ __all__ = [
     "A_CALL",
     "A_CLOCK",
     "A_COMMUNICATOR",
+    "A_COMPLETION",
     "A_MEMBERS",
     "A_MESSAGE",
     "A_TEXT",
@@ -32,16 +48,6 @@ __all__ = [
 ]  # fmt: skip
 
 MAGIC = b"LATETRC\0"
-HEADER = np.dtype([
-    ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
-    ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
-    ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
-    ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("messages", "<u8"),
-    ("messages_lost", "<u8"), ("first_lost", "<u8"),
-    ("turn", "<u4"), ("doing", "u1"), ("doing_what", "u1"), ("_", "V2"),
-    ("since", "<i8"), ("doing_sequence", "<i8"), ("doing_communicator", "<u4"),
-    ("doing_name", "<u4"), ("doing_peer", "<i4"), ("doing_site", "<u4"),
-])  # fmt: skip
 TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
                  ("piece", "V56")])  # fmt: skip
 COMMUNICATOR = np.dtype([
@@ -61,8 +67,6 @@ CALL = np.dtype([
 CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin", "<i8"),
                   ("offset", "<f8"), ("error", "<f8"), ("drift", "<f8"), ("drift_error", "<f8"),
                   ("__", "V16")])  # fmt: skip
-(UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION,
- AN_OTHER) = range(9)  # fmt: skip
 NONBLOCKING, PERSISTENT, ANY_SOURCE, ANY_TAG, MATCHED_PROBE = 1, 2, 4, 8, 16  # bits of flags
 
 

@@ -18,7 +18,7 @@ _ATLAS = Group(
 )
 _GROUPS = {"atlas": _ATLAS, "lab": _LAB, "rules": _RULES}
 _SECTIONS = {
-    "See who is late": ("run", "report", "doctor"),
+    "See who is late": ("run", "watch", "report", "doctor"),
     "Measure": ("bench", "simulate", "calibrate", "tune", "rules", "lab"),
     "Research": ("algorithms", "atlas", "show", "verify", "reproduce"),
     "This command": ("completion", "where"),

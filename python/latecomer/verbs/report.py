@@ -17,7 +17,7 @@ from .options import Json, option, refuse
 from .settings import fresh_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from ..report.analysis.answer import Answer, Facts
     from ..report.analysis.lateness import Lateness
@@ -29,14 +29,28 @@ NATIVE = "openmpi-4.1"
 _SHORT, _LONG = 2.5, 5.0  # seconds of simulation for few and for many ranks
 
 Folder = Annotated[
-    Path, argument("FOLDER", "The folder of a trace, of whichever kind, or a table: a "
-                                    "CSV, JSON lines or Parquet file."),
+    Path,
+    argument("FOLDER", "The folder of a trace, of whichever kind, or a table: a CSV, JSON lines or "
+             "Parquet file."),
 ]  # fmt: skip
+Second = Annotated[
+    Path | None,
+    argument("AFTER", "The trace of another run, after a change: both are compared."),
+]
+Before = Annotated[
+    list[Path] | None,
+    option("--before", "FOLDER", "Compare with another run like the first one, too; the option can "
+           "be repeated. Several runs tell how much they differ by chance."),
+]  # fmt: skip
+After = Annotated[
+    list[Path] | None,
+    option("--after", "FOLDER", "The same for the second one."),
+]
 Html = Annotated[
     Path | None,
     option("--html", "FILE", "Write the page into this file. The default is report.html in FOLDER, "
-           "and for a table its name with .html; with --json or an export no page is written "
-           "without this option."),
+           "and for a table its name with .html; with --json, an export or AFTER no page is "
+           "written without this option."),
 ]  # fmt: skip
 Network = Annotated[
     str,
@@ -91,6 +105,7 @@ Otf2 = Annotated[
 
 def report(
     folder: Folder,
+    second: Second = None,
     html: Html = None,
     network: Network = "",
     native: Native = NATIVE,
@@ -102,6 +117,8 @@ def report(
     csv: Csv = None,
     parquet: Parquet = None,
     otf2: Otf2 = None,
+    before: Before = None,
+    after: After = None,
     as_json: Json = False,
 ) -> int:
     """Tell who is late in a traced program, where, what it costs, and what would help.
@@ -110,7 +127,8 @@ def report(
     read are folders with PyTorch profiler traces, one .json or .json.gz file a rank, with an OTF2
     archive, with lines of NCCL Inspector, with dumps of PyTorch's flight recorder, and with SQLite
     exports of Nsight Systems, and tables that any recording can be converted to:
-    docs/recordings.md.
+    docs/recordings.md. With two of them it tells what became longer from the first run to the
+    second, for whom and where.
 
     Example: latecomer report FOLDER --html report.html
     """
@@ -122,6 +140,21 @@ def report(
     check_apart(outputs)
     _check_native(native)
     model = "" if native == NATIVE else native
+    if second:
+        from .compare import compare
+
+        refuse("two runs are compared without a simulation or an export", {
+            "--network": network, "--native": model, "--budget": budget, "--perfetto": perfetto,
+            "--csv": csv, "--parquet": parquet, "--otf2": otf2,
+        })  # fmt: skip
+        sides = [folder, *(before or [])], [second, *(after or [])]
+        runs = [[_seen(each, part, outputs) for each in side] for side in sides]
+        value = compare(*runs, html, as_json)
+        if as_json:
+            print_json(value)
+        return 0
+    lone = {"--before": before, "--after": after}
+    refuse("a comparison needs two folders, as in report A B", lone)
     if (perfetto or csv or parquet or otf2) and html is None and not as_json:
         refuse("an export has all calls, and no answers without --html or --json", {
             "--skip": skip is not None, "--from": start, "--to": end, "--network": network,
@@ -187,6 +220,15 @@ def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
     told = facts(found, run_command=run.command_line)
     told = replace(told, **{"traces": fresh_folder(), **known})
     return Seen(found, told, answer_of(told), run)
+
+
+def _seen(folder: Path, part: Mapping[str, Any], outputs: Sequence[Path]) -> Seen:
+    """One of several runs."""
+    from ..report.trace import read
+
+    trace = read(folder)
+    check_apart(outputs, trace.inputs)
+    return see(trace, part)
 
 
 def _part(skip: int | None, start: str, end: str) -> dict[str, Any]:

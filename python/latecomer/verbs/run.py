@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,8 +17,9 @@ from .options import Json, option, refuse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..launch.dropin import Comparison, Ended, Wishes
+    from ..launch.dropin import Ended, Wishes
     from ..report.analysis.answer import Answer
+    from .report import Seen
 
 _TURNS = 3
 
@@ -90,7 +92,8 @@ Output = Annotated[
 TraceFolder = Annotated[
     Path | None,
     option("--trace", "FOLDER", "Trace all calls into this folder, which must not hold a trace; "
-           "latecomer report FOLDER reads it."),
+           "latecomer report FOLDER reads it. With --compare each run has a folder in it; those "
+           "without latecomer are observed, and what became longer is said at the end."),
 ]  # fmt: skip
 NoMessages = Annotated[
     bool,
@@ -150,7 +153,7 @@ def run(
     launcher = launcher_of(command, "run")
     settings.check_files(wishes, html)
     if compare:
-        return _compare(launcher, wishes, turns or _TURNS, deadline, as_json)
+        return _compare(launcher, wishes, turns or _TURNS, html, deadline, as_json)
     return _run(launcher, wishes, off, html, deadline, as_json)
 
 
@@ -186,9 +189,12 @@ def _check_trace(wishes: Wishes, off: bool, compare: bool, page: Path | None) ->
         raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
     if not wishes.variables().get("LATECOMER_TRACE"):
         refuse("--no-messages is for --trace", {"--no-messages": not wishes.messages})
-    if wishes.trace and (off or compare):
-        raise UsageError("--trace needs one run with the library; leave out --off or --compare")
-    if wishes.trace and is_folder_of_trace(wishes.trace):
+    if wishes.trace and off:
+        raise UsageError("--trace needs a run with the library; leave out --off")
+    folders = [wishes.trace] if wishes.trace else []
+    if compare and wishes.trace and wishes.trace.is_dir():
+        folders += wishes.trace.iterdir()
+    if any(map(is_folder_of_trace, folders)):
         raise UsageError(f"--trace: {wishes.trace} holds a trace; name another folder")
 
 
@@ -336,10 +342,18 @@ def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") 
 
 
 def _compare(
-    command: list[str], wishes: Wishes, turns: int, deadline: float | None, as_json: bool
+    command: list[str],
+    wishes: Wishes,
+    turns: int,
+    page: Path | None,
+    deadline: float | None,
+    as_json: bool,
 ) -> int:
     from ..launch.dropin import Comparison, compare
+    from .compare import compare_traces, comparison_json
 
+    if wishes.trace:
+        wishes.trace.mkdir(mode=0o700, exist_ok=True)
     result = compare(command, wishes, turns=turns, deadline=deadline, progress=say)
     if not isinstance(result, Comparison):
         if result.code:
@@ -348,14 +362,26 @@ def _compare(
         say("there is no comparison, since the library was not active in a run that should have "
             f"it: {_why_inactive(command, result)}")  # fmt: skip
         return 1
+    traces = None
+    if not as_json:
+        print(result.text())
+    if wishes.trace:
+        traces = compare_traces(wishes.trace, turns, partial(_look, command), page, as_json)
     if as_json:
-        print_json(_comparison_json(result))
+        print_json(comparison_json(result) | {"traces": traces})
         return 0
-    print(result.text())
     if job := result.last.summary:
         answer = _answer_of_job(command, job, "compare")
         _say_all(_lines(command, result.last, answer, wishes))
     return 0
+
+
+def _look(command: list[str], folder: Path) -> Seen:
+    from ..report.trace import read
+    from .report import see
+
+    _note(folder, command)
+    return see(read(folder), {"skip": None})
 
 
 def _say_all(lines: list[str]) -> None:
@@ -426,18 +452,3 @@ def _saved(job: Mapping[str, Any]) -> str:
     text += f" {abs(saved):.3g} s a rank ({sure})"
     rest = f"; no estimate for the other {handled - estimated}" if estimated < handled else ""
     return f"{text}{rest}; --compare measures it"
-
-
-def _comparison_json(result: Comparison) -> dict[str, Any]:
-    return {
-        "without_s": result.without,
-        "with_s": result.with_it,
-        "control_s": result.control,
-        "gain": result.gain,
-        "gain_range": result.spread,
-        "control_gain": result.control_gain,
-        "control_range": result.control_spread,
-        "verdict": result.verdict(),
-        "remarks": list(result.remarks),
-        "job": result.last.summary,
-    }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .compare import Comparison, compare
+from .compare import KINDS, Comparison, compare, folder_of
 from .job import Ended, Wishes, preload_variables, run_once
 
-__all__ = ["Comparison", "Ended", "Wishes", "compare", "preload_variables", "run_once"]
+__all__ = [
+    "KINDS", "Comparison", "Ended", "Wishes", "compare", "folder_of", "preload_variables",
+    "run_once",
+]  # fmt: skip

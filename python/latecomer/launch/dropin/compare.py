@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 
 from ...base.busy import busy
@@ -70,6 +71,24 @@ class Comparison:
         return 1 - seconds / median(self.without)
 
 
+KINDS = ("without", "with", "control")
+
+
+def folder_of(trace: Path, kind: str, turn: int) -> Path:
+    """Of the trace of a run, in the folder of all; `turn` counts from 0."""
+    return trace / f"{kind}-{turn + 1}"
+
+
+def _own(wishes: Wishes, kind: str, turn: int) -> tuple[Wishes, bool]:
+    """The wishes for a run, and whether it is one without the library."""
+    if wishes.trace is None:
+        return wishes, kind != "with"
+    folder = folder_of(wishes.trace, kind, turn)
+    if kind == "with":
+        return replace(wishes, trace=folder), False
+    return Wishes(trace=folder, observe=True, messages=wishes.messages), False
+
+
 def compare(
     command: Sequence[str],
     wishes: Wishes,
@@ -81,18 +100,21 @@ def compare(
     """Run the turns. A run ends the comparison, and is returned, if it fails, or if the library
     was not active in it though it should be: then there is nothing to compare.
 
+    With a folder for traces all runs are traced into folders of it; in those without latecomer the
+    library only observes.
+
     The order within a turn changes, so that a machine that becomes faster or slower hits all alike.
     """
     remarks = busy()
-    times: dict[str, list[float]] = {"without": [], "with": [], "control": []}
+    times: dict[str, list[float]] = {kind: [] for kind in KINDS}
     last = Ended(0, 0.0)
     for turn in range(turns):
-        order = ["without", "with", "control"]
-        for kind in order if turn % 2 == 0 else reversed(order):
+        for kind in KINDS if turn % 2 == 0 else reversed(KINDS):
             progress(f"turn {turn + 1} of {turns}: {'with' if kind == 'with' else 'without'}")
             quiet = turn > 0 or kind != "without"
-            ended = run_once(command, wishes, off=kind != "with", deadline=deadline, quiet=quiet)
-            if ended.code != 0 or (kind == "with" and ended.summary is None):
+            own, off = _own(wishes, kind, turn)
+            ended = run_once(command, own, off=off, deadline=deadline, quiet=quiet)
+            if ended.code != 0 or (not off and ended.summary is None):
                 return ended
             times[kind].append(ended.seconds)
             last = ended if kind == "with" else last

@@ -148,7 +148,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
         named = replace(named, saved=saved, elapsed=found.run_seconds,
                         cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
-                        place=_computation(found, place.call, place.site))  # fmt: skip
+                        place=computation(place.call, found.named(place.site)))  # fmt: skip
     elif not late and (where := begun.place(range(common.ranks))):
         place, share = where
         amounts = np.zeros(len(begun.graph.places))
@@ -156,7 +156,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
             amounts[number] += part
         if place.call and stands_out(amounts[1:].tolist(), waiting):
             named = replace(named, one_place=True, place_share=share * amounts.sum() / waiting,
-                            place=_computation(found, place.call, place.site))  # fmt: skip
+                            place=computation(place.call, found.named(place.site)))  # fmt: skip
     return unless_unclear(named, found.clock_error, waiting / max(begun.waits, 1))
 
 
@@ -170,11 +170,11 @@ def _late(begun: Origin, hosts: Sequence[str], run: float) -> tuple[list[int], b
     return late, host
 
 
-def _computation(found: Lateness, call: str, site: str) -> str:
+def computation(call: str, at: str) -> str:
     """As in "computation after the allreduce at main (app.c:42)"."""
     if not call:
         return "computation at the beginning"
-    at = plain(found.named(site))
+    at = plain(at)
     return (
         f"computation after {'' if call in ('messages', OTHER_CALLS) else 'the '}{plain(call)}"
         + (f" at {at}" if at else "")

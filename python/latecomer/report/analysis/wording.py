@@ -10,11 +10,11 @@ def seconds(value: float) -> str:
     size = abs(value)
     if size < 1e-9:
         return "0 s"
-    if size >= 10_000:
+    if size >= 9_999.5:  # what is rounded to the next unit is in that one
         return f"{value:,.0f} s"
-    if size >= 1:
+    if size >= 0.9995:
         return f"{value:.4g} s"
-    return f"{1e3 * value:.3g} ms" if size >= 1e-3 else f"{1e6 * value:.3g} \N{MICRO SIGN}s"
+    return f"{1e3 * value:.3g} ms" if size >= 0.9995e-3 else f"{1e6 * value:.3g} \N{MICRO SIGN}s"
 
 
 def percent(part: float) -> str:

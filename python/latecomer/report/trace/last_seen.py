@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from .model import OTHER_CALLS, ranks_said
 from .native_file import WHAT, File
 
-_NOTHING, _COLLECTIVE, _MESSAGE, _PROBE, _COMPLETION, _OTHER = range(6)
+_NOTHING, COLLECTIVE, _MESSAGE, _PROBE, _COMPLETION, _OTHER = range(6)  # what a rank does
 _MOST = 8  # sentences
 _NS = 1e-9
 
@@ -23,24 +23,24 @@ def last_seen(files: Mapping[int, File]) -> list[str]:
         header = file.header
         if not header["end"] and header["turn"] and header["turn"] % 2 == 0:
             since = (int(header["since"]) - int(header["begin"])) * _NS
-            found[_place(file)].append((rank, since))
+            found[place(file)].append((rank, since))
     told = []
-    for place, of in found.items():
+    for where, of in found.items():
         ranks, since = [rank for rank, _ in of], [since for _, since in of]
         span = f"{min(since):.3f} s"
         if f"{max(since):.3f} s" != span:
             span += f" to {max(since):.3f} s"
         were = "was" if len(ranks) == 1 else "were"
-        told.append(f"{ranks_said(ranks)} {were} last seen {place}, since {span} after the begin")
+        told.append(f"{ranks_said(ranks)} {were} last seen {where}, since {span} after the begin")
     return told[:_MOST]
 
 
-def _place(file: File) -> str:
-    """As in "in call 12 of MPI_COMM_WORLD, allreduce, at app+0x10"."""
+def place(file: File) -> str:
+    """Where its rank is, as in "in call 12 of MPI_COMM_WORLD, allreduce, at app+0x10"."""
     header = file.header
     doing, sequence = int(header["doing"]), int(header["doing_sequence"])
     peer = int(header["doing_peer"])
-    if doing == _COLLECTIVE:
+    if doing == COLLECTIVE:
         name = file.texts.get(int(header["doing_name"]), "a collective")
         comm = file.comms.get(int(header["doing_communicator"]))
         of = f" of {comm.name}" if comm else ""

@@ -42,6 +42,7 @@ def text_of(value: object, most: int = 256) -> str:
 
 
 _NAMED = 8  # ranks, one by one
+_EDGE = 16  # calls that ranks are apart at the end of a trace
 _ELEMENTS = 1 << 21  # times of a stretch of calls that is read at once
 
 
@@ -306,7 +307,9 @@ class Trace:
         np.fmax(last, self.end, out=last)
         for group in [*self.groups, *self.overlapping]:
             if len(group):
-                for arrival, leave in zip(*group.times([0, -1]), strict=True):  # they are sorted
+                # They are sorted. Where the job runs, some ranks have not left the last ones.
+                edges = np.unique(np.r_[:_EDGE, -_EDGE:0] % len(group))
+                for arrival, leave in zip(*group.times(edges), strict=True):
                     np.fmin.at(first, group.members, arrival)
                     np.fmax.at(last, group.members, leave)
         parts = [] if self.others is None else [(self.others.rank, self.others.begin,

@@ -38,7 +38,12 @@ def is_folder_of_trace(folder: Path) -> bool:
 
 def read(folder: str | Path) -> Trace:
     """The trace in a folder. Raises TraceError, which names the file, the place and the value."""
-    folder, left = Path(folder), LeftOut()
+    left = LeftOut()
+    return joined(Path(folder), files_of(Path(folder), left), left)
+
+
+def files_of(folder: Path, left: LeftOut) -> dict[int, File]:
+    """The files of one run in a folder, by rank. Raises TraceError where none can be used."""
     paths = find(folder, fits, left)
     found = list(native_file.read(paths, left))
     files = _one_a_rank(_of_one_run(_of_one_job(found, left), left), left)
@@ -46,7 +51,7 @@ def read(folder: str | Path) -> Trace:
         raise TraceError(f"{folder}: usable files of a trace",
                          f"none of {len(paths)} ({left.said()})",
                          "right would be rank-0.trace, ... of one job, whole")  # fmt: skip
-    return _joined(folder, dict(sorted(files.items())), left)
+    return dict(sorted(files.items()))
 
 
 def _of_one_job(files: Sequence[File], left: LeftOut) -> list[File]:
@@ -98,7 +103,8 @@ def _span(file: File) -> Span:
 # ---- all files
 
 
-def _joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
+def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
+    """The trace of these files, which are not empty. Raises TraceError where no call is usable."""
     first = files[min(files)]
     ranks = int(first.header["ranks"])
     remarks = []

@@ -23,6 +23,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VERSION = 1
+HEADER = np.dtype([
+    ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
+    ("byte_order", "<u4"), ("rank", "<i4"), ("ranks", "<i4"), ("pid", "<u8"), ("clock", "<u8"),
+    ("begin", "<i8"), ("real", "<i8"), ("end", "<i8"), ("used", "<u8"), ("dropped", "<u8"),
+    ("limit", "<u8"), ("host", "S64"), ("library", "S32"), ("messages", "<u8"),
+    ("messages_lost", "<u8"), ("first_lost", "<u8"),
+    ("turn", "<u4"), ("doing", "u1"), ("doing_what", "u1"), ("_", "V2"),
+    ("since", "<i8"), ("doing_sequence", "<i8"), ("doing_communicator", "<u4"),
+    ("doing_name", "<u4"), ("doing_peer", "<i4"), ("doing_site", "<u4"),
+])  # fmt: skip
+(UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION, AN_OTHER) = (
+    range(9)
+)  # kinds of records: the first byte of each
 MESSAGE = np.dtype([
     ("kind", "u1"), ("what", "u1"), ("flags", "u1"), ("_", "V1"), ("communicator", "<u4"),
     ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"), ("posted", "<i8"), ("begin", "<i8"),

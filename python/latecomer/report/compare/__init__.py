@@ -1,0 +1,1 @@
+"""Runs before and after a change, side by side: what became longer, for whom, and where."""

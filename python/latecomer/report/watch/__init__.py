@@ -1,0 +1,1 @@
+"""Who is late in a job that runs: its trace files as they grow."""

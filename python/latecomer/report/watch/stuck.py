@@ -1,0 +1,133 @@
+"""Calls in which ranks wait for long, and the ranks that have not come: by the status in the files.
+
+A status is older than it can be watched where the watcher has just begun: then its age is that by
+the calendars of both hosts.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..trace.last_seen import COLLECTIVE, place
+from ..trace.native_file import File
+from .tail import Tail
+
+LONG_S = 10.0
+_NS = 1e-9
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Ranks that have not come to a call, in the same place."""
+
+    ranks: Sequence[int]
+    where: str  # as in "outside of calls that may wait"
+    seconds: float  # for so long, at most
+    computes: bool  # it is no call that they wait in, so it is they who are waited for
+    gone: bool  # their processes are not there any more
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A call in which ranks wait."""
+
+    where: str  # as in "in allreduce, call 12 of MPI_COMM_WORLD, at app+0x10"
+    waits: Sequence[int]
+    seconds: float  # of the rank that waits longest
+    absent: Sequence[Absent]
+    all_came: bool  # to a collective: it is not lateness that it takes so long
+
+
+def stuck(
+    files: Mapping[int, File], tails: Mapping[int, Tail], now: float, real: float
+) -> list[Stuck]:
+    """The calls that ranks have been in for LONG_S or longer, the longest first.
+
+    `now`: seconds of the watcher's clock; `real`: since 1970.
+    """
+    ages = {rank: age(tails[rank], now, real) for rank in files if not tails[rank].ended}
+    where = {rank: place(files[rank]) for rank in ages}
+    calls: dict[object, list[int]] = {}
+    for rank in ages:
+        if _doing(files[rank]):
+            calls.setdefault(_call(files[rank]) or where[rank], []).append(rank)
+    found = []
+    for call, ranks in calls.items():
+        longest = max(ranks, key=lambda rank: ages[rank])
+        if ages[longest] >= LONG_S:
+            missing = _missing(call, files, tails, ranks) if isinstance(call, tuple) else []
+            found.append(Stuck(where[longest], ranks, ages[longest],
+                               _absent(missing, files, tails, where, ages),
+                               isinstance(call, tuple) and not missing))  # fmt: skip
+    return sorted(found, key=lambda each: -each.seconds)
+
+
+def age(tail: Tail, now: float, real: float) -> float:
+    """Seconds since the rank entered or left a call, and at most as long as that was watched."""
+    if tail.header["turn"] % 2:  # it is being written
+        return 0.0
+    since = (int(tail.header["real"]) + tail.last) * _NS
+    return min(max(real - since, 0.0), now - tail.moved)
+
+
+def _doing(file: File) -> int:
+    return int(file.header["doing"]) if file.header["turn"] else 0
+
+
+def _call(file: File) -> tuple[tuple[int, int], int] | None:
+    """What names a collective on all its ranks; None: the rank is in another call, or in none."""
+    if _doing(file) != COLLECTIVE:
+        return None
+    comm = file.comms.get(int(file.header["doing_communicator"]))
+    return (comm.key, int(file.header["doing_sequence"])) if comm else None
+
+
+def _missing(
+    call: tuple[tuple[int, int], int],
+    files: Mapping[int, File],
+    tails: Mapping[int, Tail],
+    waits: Sequence[int],
+) -> list[int]:
+    """The members that are not in the call, and have not left it."""
+    key, sequence = call
+    comm = next(each for each in files[waits[0]].comms.values() if each.key == key)
+    missing = []
+    for rank in sorted(set(comm.members.tolist()) - set(waits)):
+        own = [each.number for each in files[rank].comms.values() if each.key == key] \
+            if rank in files else []  # fmt: skip
+        if not any(tails[rank].passed.get(number, -1) >= sequence for number in own):
+            missing.append(rank)
+    return missing
+
+
+def _absent(
+    missing: Sequence[int],
+    files: Mapping[int, File],
+    tails: Mapping[int, Tail],
+    where: Mapping[int, str],
+    ages: Mapping[int, float],
+) -> list[Absent]:
+    by_place: dict[tuple[str, bool, bool], list[int]] = {}
+    for rank in missing:
+        gone = rank in ages and ages[rank] >= LONG_S and is_gone(tails[rank])
+        computes = rank in files and not _doing(files[rank])
+        said = where.get(rank, "where it had ended" if rank in files else "in no file")
+        by_place.setdefault((said, computes, gone), []).append(rank)
+    return [Absent(ranks, said, max(ages.get(rank, 0.0) for rank in ranks), computes, gone)
+            for (said, computes, gone), ranks in by_place.items()]  # fmt: skip
+
+
+def is_gone(tail: Tail) -> bool:
+    """The rank's process was one of this host, and is there no more."""
+    if bytes(tail.header["host"]).decode("utf-8", "replace") != socket.gethostname():
+        return False
+    try:
+        os.kill(int(tail.header["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        pass
+    return False

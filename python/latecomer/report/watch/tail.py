@@ -1,0 +1,247 @@
+"""A rank's trace file while it grows: each look reads what is new, and the last records are kept.
+
+Beside these a tail keeps what later records refer to: texts, communicators and clocks. Messages
+are matched by counting, so it counts those that it has left out, until both sides have left out as
+many.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections import Counter, deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...base import regular
+from ..trace.native_file import (
+    A_CALL,
+    A_CLOCK,
+    A_COMMUNICATOR,
+    A_COMPLETION,
+    A_MEMBERS,
+    A_MESSAGE,
+    A_TEXT,
+    AN_OTHER,
+    HEADER,
+    WHAT,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Records = NDArray[np.int64]  # (records, 8)
+
+LEAST = 32  # calls that are kept, however long ago they were
+_BYTES = 64  # of a record
+_CHUNK = 1 << 16  # records that are read at once
+_CLOCKS = 8  # comparisons of clocks that are kept of each communicator
+_COMMUNICATORS = 4096  # that are kept
+_TURNS = 8  # looks at a header that is being written
+# The column of a record that has the time at which the rank was done with it.
+_DONE = {A_CALL: 4, A_MESSAGE: 5, A_COMPLETION: 2, AN_OTHER: 2}
+_RECEIVE, _PROBE = WHAT.index("receive"), WHAT.index("probe")
+# Of a message: (communicator, whether it was received, the other rank there, tag).
+Channel = tuple[int, bool, int, int]
+
+
+class Tail:
+    """One rank's file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.header: Any = None  # of HEADER; None: not there yet
+        self.looked = self.moved = -np.inf  # by the watcher's clock: the last look, and ...
+        # ... the last look before the rank entered or left a call
+        self.recent: Records = np.zeros((0, 8), np.int64)
+        self.cut = False  # earlier records are left out
+        self.left_out: Counter[Channel] = Counter()  # messages
+        self.passed: dict[int, int] = {}  # by communicator: the number of the last call there
+        self._seen = 0  # records
+        self._first_order = 0  # of messages: those with a lower one are left out
+        self._texts: list[bytes] = []
+        self._members: dict[int, bytes] = {}
+        self._comms: dict[int, bytes] = {}
+        self._clocks: dict[int, deque[bytes]] = {}
+
+    def look(self, now: float, *, records: bool) -> bool:
+        """Read the header, and what is new. False: it is another file now, or is cut.
+
+        `now`: seconds of the watcher's clock. Raises OSError.
+        """
+        with regular.opened(self.path) as file:
+            number = file.fileno()
+            header = _header(number)
+            have = (os.fstat(number).st_size - HEADER.itemsize) // _BYTES
+            if header is None:
+                return self.header is None
+            used = min(int(header["used"]), max(have, 0))
+            if self.header is not None:
+                same = all(self.header[name] == header[name] for name in ("begin", "pid", "ranks"))
+                if not same or used < self._seen:
+                    return False
+                if self.header["turn"] != header["turn"]:
+                    self.moved = self.looked
+            self.header, self.looked = header, now
+            while records and self._seen < used:
+                count = min(_CHUNK, used - self._seen)
+                at = HEADER.itemsize + self._seen * _BYTES
+                raw = os.pread(number, count * _BYTES, at)
+                raw = raw[: len(raw) // _BYTES * _BYTES]
+                if not raw:
+                    return False
+                self._seen += len(raw) // _BYTES
+                self._take(raw)
+        return True
+
+    @property
+    def ended(self) -> bool:
+        """The rank has reached the end of MPI_Finalize."""
+        return self.header is not None and int(self.header["end"]) != 0
+
+    @property
+    def last(self) -> int:
+        """The last time that is known of the rank, in nanoseconds of its clock."""
+        done = _done(self.recent)
+        return max(int(self.header["since"]), int(done.max(initial=0)))
+
+    def keep(self, since: int, most: int) -> None:
+        """Leave out records of before that time, or beyond the last `most`; some calls stay."""
+        done = _done(self.recent)
+        late = np.flatnonzero(done >= since)
+        first = int(late[0]) if len(late) else len(done)
+        calls = np.flatnonzero(_kinds(self.recent) == A_CALL)
+        calls = calls if len(calls) else np.arange(len(done))
+        first = min(first, int(calls[-LEAST]) if len(calls) >= LEAST else 0)
+        first = max(first, len(done) - most)
+        if first > 0:
+            self.cut = True
+            self._leave_out(self.recent[:first])
+            self.recent = self._ordered(self.recent[first:])
+
+    def drop(self, channel: Channel, count: int) -> None:
+        """Leave out the first messages of a channel that are here, so many at most."""
+        at = np.flatnonzero(_kinds(self.recent) == A_MESSAGE)
+        keys = _channels(self.recent[at])
+        own = at[(keys == np.array(channel, np.int64)).all(axis=1) & _counts(self.recent[at])]
+        own = own[np.argsort(_orders(self.recent[own]), kind="stable")][:count]
+        self.left_out[channel] += len(own)
+        self.recent = np.delete(self.recent, own, axis=0)
+
+    def places(self) -> dict[int, tuple[tuple[int, int], int]]:
+        """By a communicator's number here: what names it on all ranks, and this rank in it."""
+        found = {}
+        for number, raw in self._comms.items():
+            key, copy, _, rank = struct.unpack_from("<QIii", raw, 8)
+            found[number] = (key, copy), rank
+        return found
+
+    def write(self, folder: Path) -> None:
+        """Write a trace file of the records that are kept."""
+        self._forget()
+        clocks = [each for own in self._clocks.values() for each in own]
+        fixed = b"".join([*self._texts, *self._members.values(), *self._comms.values(), *clocks])
+        header = self.header.copy()
+        header["used"] = len(fixed) // _BYTES + len(self.recent)
+        (folder / self.path.name).write_bytes(header.tobytes() + fixed + self.recent.tobytes())
+
+    # ---- records
+
+    def _take(self, raw: bytes) -> None:
+        records = np.frombuffer(raw, np.int64).reshape(-1, 8)
+        kinds = _kinds(records)
+        fixed = np.isin(kinds, (A_TEXT, A_MEMBERS, A_COMMUNICATOR, A_CLOCK))
+        for record in records[fixed]:
+            self._fix(record.tobytes())
+        calls = records[kinds == A_CALL]
+        for comm in np.unique(calls[:, 0] >> 32).tolist():
+            own = calls[calls[:, 0] >> 32 == comm]
+            self.passed[comm] = max(self.passed.get(comm, -1), int(own[:, 1].max()))
+        new = records[np.isin(kinds, tuple(_DONE))]
+        self.recent = np.concatenate([self.recent, self._ordered(new)])
+        if len(self.recent) > 4 * _CHUNK:  # the first look at a long trace
+            self.keep(0, 2 * _CHUNK)
+
+    def _fix(self, record: bytes) -> None:
+        kind, (number,) = record[0], struct.unpack_from("<I", record, 4)
+        if kind == A_TEXT:
+            self._texts.append(record)
+        elif kind == A_MEMBERS:
+            self._members[number] = self._members.get(number, b"") + record
+        elif kind == A_COMMUNICATOR:
+            self._comms[number] = record
+        else:
+            self._clocks.setdefault(number, deque(maxlen=_CLOCKS)).append(record)
+
+    def _forget(self) -> None:
+        """The communicators that were made first, where there are very many."""
+        if len(self._comms) <= _COMMUNICATORS:
+            return
+        used = set((self.recent[:, 0] >> 32).tolist())
+        for number in [each for each in self._comms if each not in used][:-_COMMUNICATORS]:
+            for known in (self._comms, self._members, self._clocks, self.passed):
+                known.pop(number, None)  # type: ignore[attr-defined]
+
+    # ---- messages
+
+    def _ordered(self, records: Records) -> Records:
+        """Without messages that were begun before one that is left out: those count as well."""
+        late = (_kinds(records) == A_MESSAGE) & (_orders(records) < self._first_order)
+        if not late.any():
+            return records
+        self._count(records[late])
+        return records[~late]
+
+    def _leave_out(self, records: Records) -> None:
+        messages = records[_kinds(records) == A_MESSAGE]
+        if len(messages):
+            self._first_order = max(self._first_order, int(_orders(messages).max()) + 1)
+            self._count(messages)
+
+    def _count(self, messages: Records) -> None:
+        keys = _channels(messages[_counts(messages)])
+        some, times = np.unique(keys, axis=0, return_counts=True)
+        for (comm, received, peer, tag), count in zip(some.tolist(), times.tolist(), strict=True):
+            self.left_out[comm, bool(received), peer, tag] += count
+
+
+def _header(number: int) -> Any:
+    """The header, with a status that is whole if there is one; None: it is not written yet."""
+    header = None
+    for _ in range(_TURNS):
+        raw = os.pread(number, HEADER.itemsize, 0)
+        if len(raw) < HEADER.itemsize or not raw.startswith(b"LATETRC"):
+            return None
+        header = np.frombuffer(raw, HEADER)[0]
+        if header["turn"] % 2 == 0:
+            break
+    return header
+
+
+def _kinds(records: Records) -> NDArray[np.int64]:
+    return records[:, 0] & 0xFF
+
+
+def _done(records: Records) -> NDArray[np.int64]:
+    """The time of each record, in nanoseconds."""
+    column = np.zeros(256, np.int64)
+    column[list(_DONE)] = list(_DONE.values())
+    return records[np.arange(len(records)), column[_kinds(records)]]
+
+
+def _orders(messages: Records) -> NDArray[np.int64]:
+    return messages[:, 6] & 0xFFFFFFFF
+
+
+def _counts(messages: Records) -> NDArray[np.bool_]:
+    """Which of them are sends or receives: probes are waits for a message that is another's."""
+    return (messages[:, 0] >> 8) & 0xFF != _PROBE
+
+
+def _channels(messages: Records) -> NDArray[np.int64]:
+    """The channel of each, of shape (messages, 4)."""
+    ends = np.ascontiguousarray(messages[:, 1]).view(np.int32).reshape(-1, 2)
+    received = (messages[:, 0] >> 8) & 0xFF == _RECEIVE
+    return np.column_stack([messages[:, 0] >> 32, received, ends[:, 0], ends[:, 1]])

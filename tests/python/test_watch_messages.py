@@ -1,0 +1,139 @@
+"""The last records of growing files with messages: they are matched as in the whole trace."""
+
+import numpy as np
+import pytest
+import trace_format as native
+from latecomer.report.trace import read
+from latecomer.report.watch import tail, window
+from latecomer.report.watch.watcher import Watcher
+from latecomer.report.watch.window import Window
+from trace_helpers import Files
+from watch_helpers import loop
+
+RANKS, TAGS = 3, 2
+
+
+class Messages(Files):
+    """Messages of one communicator, as they were completed."""
+
+    def write_messages(self, folder, made):
+        """`made`: of each rank, dicts of the words of `message`, in the order of completion."""
+        folder.mkdir(exist_ok=True)
+        bodies = []
+        for rank in range(self.ranks):
+            header, fixed = self.header(rank), [*self.texts(), self.communicator(rank)]
+            own = [self.message(rank, **each) for each in made[rank]]
+            header["messages"], header["used"], header["end"] = 1, len(fixed), 0
+            body = b"".join(each.tobytes() for each in (*fixed, *own))
+            (folder / f"rank-{rank}.trace").write_bytes(header.tobytes() + body)
+            bodies.append(len(own))
+        return bodies
+
+
+def random_messages(rng, count):
+    """Sends and receives that MPI matches, which some ranks complete in another order."""
+    made = [[] for _ in range(RANKS)]
+    orders = [0] * RANKS
+    for number in range(count):
+        source, target = rng.choice(RANKS, 2)  # itself, too
+        tag = int(rng.integers(TAGS)) if rng.random() < 0.9 else number  # tags without end
+        for what, rank, peer in ((0, source, target), (4, target, source)):
+            made[rank].append(
+                {
+                    "order": orders[rank],
+                    "what": what,
+                    "peer": peer,
+                    "size": number,
+                    "begin": number + 0.5 * (what > 0),
+                    "took": 0.25,
+                    "tag": tag,
+                }
+            )
+            orders[rank] += 1
+    for own in made:  # requests that are completed later, by up to four messages
+        keys = np.arange(len(own)) + rng.uniform(0, 4, len(own))
+        own[:] = [own[at] for at in np.argsort(keys)]
+    return made
+
+
+class Tagged(Messages):
+    def message(self, rank, order, *, tag, **words_of):
+        record = super().message(rank, order, **words_of)
+        record["tag"] = tag
+        return record
+
+
+def pairs(trace):
+    """Each message by its sender's and its receiver's times: those are of one message alone."""
+    send, receive = trace.messages.send, trace.messages.receive
+    zero = round(trace.started - Files.STARTED)
+    return {
+        (int(s), int(r)) for s, r in zip(send.posted + zero, receive.posted + zero, strict=True)
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_windows_match_messages_as_the_whole_trace_does(tmp_path, seed, monkeypatch):
+    print("seed", seed)
+    monkeypatch.setattr(window, "MOST_RECORDS", 60 * RANKS)
+    monkeypatch.setattr(window, "LEAST_RECORDS", 8)
+    monkeypatch.setattr(tail, "LEAST", 20)
+    rng = np.random.default_rng(seed)
+    made = random_messages(rng, 400)
+    folder = tmp_path / "trace"
+    counts = Tagged(RANKS).write_messages(folder, made)
+    paths = [folder / f"rank-{rank}.trace" for rank in range(RANKS)]
+    fixed = int(np.fromfile(paths[0], native.HEADER, 1)["used"][0])
+    shown, kept = [0] * RANKS, []
+    window_of = Window(folder)
+    while shown != counts:
+        for rank, path in enumerate(paths):
+            shown[rank] = min(counts[rank], shown[rank] + int(rng.integers(60)))
+            with path.open("r+b") as file:
+                header = np.frombuffer(file.read(native.HEADER.itemsize), native.HEADER).copy()
+                header["used"] = fixed + shown[rank]
+                file.seek(0)
+                file.write(header.tobytes())
+        seen = window_of.look(0.0)
+        assert all(len(each.recent) <= 60 for each in seen.tails.values())
+        if seen.found:
+            kept.append(pairs(seen.found.trace))
+    left = [each.left_out for each in seen.tails.values()]
+    window_of.close()
+    whole = read(folder)
+    assert len(whole.messages) == 400
+    assert all(each <= pairs(whole) for each in kept)
+    assert len(kept[-1]) > 20
+    # What both sides have left out alike is not counted any more.
+    assert sum(map(len, left)) < 30
+
+
+def test_a_victim_is_not_named(tmp_path):
+    """Rank 1 is late for all others, since it waits for rank 0's message each time."""
+    files, folder = Messages(3), tmp_path / "trace"
+    work = np.full((600, 3), 0.01)
+    work[:, 0], work[:, 1] = 0.03, 0.031  # rank 1 gets its message when rank 0 has worked
+    arrival, leave = loop(work)
+    files.write(folder, arrival, leave)
+    for rank in range(3):
+        path = folder / f"rank-{rank}.trace"
+        raw = path.read_bytes()
+        header = np.frombuffer(raw, native.HEADER, 1).copy()
+        records = [raw[at : at + 64] for at in range(native.HEADER.itemsize, len(raw), 64)]
+        fixed, calls = records[:-600], records[-600:]
+        body = list(fixed)
+        for step, call in enumerate(calls):
+            begin = 0.0 if step == 0 else leave[step - 1, rank]
+            start = begin + 0.01 if rank else arrival[step, 0] - 0.0005
+            until = arrival[step, rank] - (0.0005 if rank == 1 else 0.0002)
+            if rank < 2:
+                body.append(files.message(rank, step, what=4 * rank, peer=1 - rank, begin=start,
+                                          took=until - start).tobytes())  # fmt: skip
+            body.append(call)
+        header["messages"], header["used"], header["end"] = 1, len(body), 0
+        path.write_bytes(header.tobytes() + b"".join(body))
+    end = float(leave.max())
+    with Watcher(folder, lambda: 0.0, lambda: Files.STARTED + end) as watcher:
+        view = watcher.look()
+    assert view.late == (0,)
+    assert view.now.waits[1] > 0.3
