@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
-from latecomer import Wisdom
 from regret_worlds import PATHOLOGIES, World, pathology, random_world
+from rehearsed_job import Wisdom
 
 LONG = 0.3  # seconds
 EARLIER = 120  # calls of the earlier job

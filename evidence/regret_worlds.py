@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from latecomer import JobCosts, Wisdom, rehearse_job
 from numpy.random import Generator
 from numpy.typing import NDArray
+from rehearsed_job import JobCosts, Wisdom, rehearse_job
 
 Times = NDArray[np.float64]  # shape (calls, ranks)
 

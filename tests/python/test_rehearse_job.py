@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from latecomer import JobCosts, rehearse_job, simulate
+from evidence.rehearsed_job import JobCosts, rehearse_job
+from latecomer import simulate
 
 NETWORK = "alpha=50us,beta=8ns,gamma=0.1ns"
 SEEDS = range(1, 9)

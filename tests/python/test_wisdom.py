@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from dropin_helpers import cases_of, launcher_of, run_cases, run_command
-from latecomer import JobCosts, Wisdom, cli, rehearse_job
+from evidence.rehearsed_job import JobCosts, Wisdom, rehearse_job
+from latecomer import cli
 from latecomer.launch import preload
 from scenes_helpers import both_families
 from test_dropin import local
