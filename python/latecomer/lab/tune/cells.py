@@ -22,6 +22,9 @@ from ..results.samples import Sample
 from ..results.statistics import quartiles
 
 _TYPE = "float32"
+_NATIVE = "native"
+_WORTH = 0.97  # of the native time, at most
+_CONFIRMED = 2  # algorithms a delay, beside native
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,7 @@ class Grid:
             warmup=self.warmup,
             seed=seed,
             compute=self.compute,
-            edge=0.5,
             estimate=self.estimate,
-            progress="as-configured",
         ).on(place.ranks)
 
     def facts(self) -> dict[str, object]:
@@ -112,11 +113,6 @@ def transfer_time(place: Place, size: int) -> float:
 
 def _operator(collective: str) -> str:
     return choose.choose_operator(collective, None)
-
-
-_NATIVE = "native"
-_WORTH = 0.97  # of the native time, at most
-_CONFIRMED = 2  # algorithms a delay, beside native
 
 
 @dataclass(frozen=True)
