@@ -233,7 +233,7 @@ def test_the_verb_runs_the_program_of_the_clone(capfd, tmp_path):
     assert cli.run(["reproduce", *words, "--output", str(table)]) == 0
     found = json.loads(capfd.readouterr().out)
     assert len(found["rows"]) == 122
-    assert "latecomer reproduce --iterations=1" in found["used"]["command"]
+    assert "latecomer reproduce traeff2021 --iterations=1" in found["used"]["command"]
     assert len(list(csv.DictReader(table.open()))) == 122
     assert cli.run(["reproduce", "nobody1999"]) == 2
     assert "nobody1999" in capfd.readouterr().err
