@@ -11,7 +11,7 @@ microseconds; behind it how many times as much the estimate is, against the dear
 --like: making the plan of `fastest`, and one like it for a vector a tenth longer, in microseconds.
 --usual: the mean of the cells with late ranks from 64 KiB on, a plan with its program / its price
 for the arrivals where the row is priced for any. These are the costs that rehearse_job charges
-(python/latecomer/core/job_costs.py).
+(python/latecomer/core/job.py).
 """
 
 from __future__ import annotations

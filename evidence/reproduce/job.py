@@ -53,7 +53,7 @@ def run(wanted: Wanted, lab: Lab | None = None) -> Report:
         "version": __version__,
         "iterations": wanted.iterations,
         "seed": wanted.seed,
-        "command": shlex.join(["latecomer", *sys.argv[1:]]),
+        "command": shlex.join(["latecomer", "reproduce", *sys.argv[1:]]),
     }
     if lab:
         rows = _measure(paper, rows, lab, wanted)

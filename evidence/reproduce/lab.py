@@ -13,8 +13,8 @@ from latecomer.base.errors import UserError
 from latecomer.lab import cluster
 from latecomer.lab.bench import places
 from latecomer.lab.bench.benchmark import Benchmark
+from latecomer.lab.bench.job import make_result
 from latecomer.lab.bench.job import measure as run_job
-from latecomer.lab.bench.result import make_result
 from latecomer.lab.options.arrivals import Pattern
 
 from .comparison import names

@@ -15,6 +15,7 @@ what would be right. The names below are loaded when they are first used, so tha
 no compiled core, such as the emulated cluster, start fast and run without it.
 """
 
+# ruff: noqa: F401 - the names are loaded below, by their homes
 from __future__ import annotations
 
 from importlib import import_module
@@ -25,78 +26,35 @@ if TYPE_CHECKING:
     from .core.bounds import least_after_last
     from .core.checking import Counterexample, Rule, rules, verify, verify_text
     from .core.compiled import Network, __version__
-    from .core.job import Wisdom, rehearse_job
-    from .core.job_costs import JobCosts
+    from .core.job import JobCosts, Wisdom, rehearse_job
     from .core.programs import Operation, Program, Schedule, Slice, program
-    from .core.registry import Algorithm, Parameter, algorithms
+    from .core.registry import Algorithm, Collective, Parameter, algorithms, collectives
     from .core.rehearsal import RehearsedCall, rehearse
     from .core.simulation import Move, Simulation, simulate
-    from .mpi.communicator import Communicator  # noqa: F401 - not in __all__
-    from .mpi.observation import observe  # noqa: F401 - not in __all__
+    from .mpi.communicator import Communicator
+    from .mpi.observation import observe
 
-_HOME = {
-    "__version__": "core.compiled",
-    "Algorithm": "core.registry",
-    "Collective": "core.registry",
-    "Communicator": "mpi.communicator",
-    "Counterexample": "core.checking",
-    "JobCosts": "core.job_costs",
-    "Move": "core.simulation",
-    "Network": "core.compiled",
-    "Operation": "core.programs",
-    "Parameter": "core.registry",
-    "Program": "core.programs",
-    "RehearsedCall": "core.rehearsal",
-    "Rule": "core.checking",
-    "Schedule": "core.programs",
-    "Simulation": "core.simulation",
-    "Slice": "core.programs",
-    "Wisdom": "core.job",
-    "algorithms": "core.registry",
-    "arrivals": "atlas.resampled",
-    "collectives": "core.registry",
-    "least_after_last": "core.bounds",
-    "observe": "mpi.observation",
-    "program": "core.programs",
-    "rehearse": "core.rehearsal",
-    "rehearse_job": "core.job",
-    "rules": "core.checking",
-    "simulate": "core.simulation",
-    "verify": "core.checking",
-    "verify_text": "core.checking",
+_NAMES = {
+    "atlas.resampled": ("arrivals",),
+    "core.bounds": ("least_after_last",),
+    "core.checking": ("Counterexample", "Rule", "rules", "verify", "verify_text"),
+    "core.compiled": ("Network", "__version__"),
+    "core.job": ("JobCosts", "Wisdom", "rehearse_job"),
+    "core.programs": ("Operation", "Program", "Schedule", "Slice", "program"),
+    "core.registry": ("Algorithm", "Collective", "Parameter", "algorithms", "collectives"),
+    "core.rehearsal": ("RehearsedCall", "rehearse"),
+    "core.simulation": ("Move", "Simulation", "simulate"),
+    "mpi.communicator": ("Communicator",),
+    "mpi.observation": ("observe",),
 }
-
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 # Not Communicator and observe, which need mpi4py.
 __all__ = [
-    "Algorithm",
-    "Collective",
-    "Counterexample",
-    "JobCosts",
-    "Move",
-    "Network",
-    "Operation",
-    "Parameter",
-    "Program",
-    "RehearsedCall",
-    "Rule",
-    "Schedule",
-    "Simulation",
-    "Slice",
-    "Wisdom",
-    "__version__",
-    "algorithms",
-    "arrivals",
-    "collectives",
-    "least_after_last",
-    "program",
-    "rehearse",
-    "rehearse_job",
-    "rules",
-    "simulate",
-    "verify",
-    "verify_text",
-]
-
+    "Algorithm", "Collective", "Counterexample", "JobCosts", "Move", "Network", "Operation",
+    "Parameter", "Program", "RehearsedCall", "Rule", "Schedule", "Simulation", "Slice", "Wisdom",
+    "__version__", "algorithms", "arrivals", "collectives", "least_after_last", "program",
+    "rehearse", "rehearse_job", "rules", "simulate", "verify", "verify_text",
+]  # fmt: skip
 
 _PACKAGES = ("mpi", "torch")  # for programs with mpi4py, and with PyTorch
 

@@ -13,7 +13,7 @@ import latecomer
 from .base import called
 from .base.errors import UserError
 from .base.output import say
-from .command.declare import UsageError
+from .command.declare import Group, UsageError
 from .command.parse import dispatch
 from .verbs.commands import COMMANDS
 
@@ -21,10 +21,10 @@ _STREAMS = (0, 1, 2)
 _OF_CORE = "incompatible function arguments"  # the core's functions take no such number
 
 
-def run(words: Sequence[str]) -> int:
+def run(words: Sequence[str], commands: Group = COMMANDS) -> int:
     """Run one command line and return its exit code: 0, 2 for a usage error, 1 otherwise."""
     try:
-        code = _within_bounds([str(word) for word in words] or ["--help"])
+        code = _within_bounds([str(word) for word in words] or ["--help"], commands)
         sys.stdout.flush()
     except KeyboardInterrupt:
         say("interrupted")
@@ -43,10 +43,10 @@ def run(words: Sequence[str]) -> int:
     return code
 
 
-def _within_bounds(words: Sequence[str]) -> int:
+def _within_bounds(words: Sequence[str], commands: Group) -> int:
     """Run, and name the command where no option's bound kept a number from being too much."""
     try:
-        return _run(words)
+        return _run(words, commands)
     except (MemoryError, OverflowError, TypeError) as error:
         if isinstance(error, TypeError) and _OF_CORE not in str(error):
             raise
@@ -56,14 +56,14 @@ def _within_bounds(words: Sequence[str]) -> int:
         raise RuntimeError(f"{shlex.join(words)}: {why}") from None
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Sequence[str], commands: Group) -> int:
     first, *rest = words
     if first in ("--version", "-V") or words == ["version"]:
         print(f"latecomer {latecomer.__version__}")
         return 0
     if first == "help":  # as in help, help run, help lab run
         words = [*rest, "--help"]
-    return dispatch(COMMANDS, called.called(), words)
+    return dispatch(commands, called.called(), words)
 
 
 def _print_no_more() -> None:

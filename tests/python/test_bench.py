@@ -15,7 +15,7 @@ from bench_helpers import QUICK, TWO, run
 from latecomer.core.compiled import core
 from latecomer.lab.bench import places
 from latecomer.lab.cluster import LabSpec
-from latecomer.lab.results.statistics import COLUMNS
+from latecomer.lab.results.statistics import COLUMNS, limit_of
 from latecomer.launch import program
 from latecomer.launch.mpi import short_library
 from mpi_helpers import wait_until
@@ -394,9 +394,9 @@ def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, h
     monkeypatch.setattr(places.program, "of_any", lambda *_: Path("latecomer_bench_openmpi"))
     place = places.LabPlace(LabSpec(hosts, 200_000_000), None)
     planned = dict(cost.split("=") for cost in place.costs.split(","))
-    limit = place.limit(
-        SimpleNamespace(collective="allreduce", bytes=1 << 20, background=False, root=0)
-    )
+    asked = SimpleNamespace(collective="allreduce", bytes=1 << 20, background=False, root=0)
     assert planned["alpha"] == alpha
     idle = ",".join(f"{name}={cost}" for name, cost in {**planned, "alpha": "100us"}.items())
-    assert limit.network == core.Network(idle)
+    late, network = [0.0] * (hosts - 1) + [1e-3], core.Network(idle)
+    assert place.limit(asked)(late) == limit_of(asked, 1 << 20, network)(late)
+    assert place.limit(asked)(late) < limit_of(asked, 1 << 20, core.Network("beta=1us"))(late)

@@ -320,10 +320,9 @@ def test_scripts_use_no_names_of_earlier_versions():
 def test_names_that_verbs_share_are_in_the_table():
     """With one short name, and none of an earlier version in the help."""
     from latecomer.cli import COMMANDS
-    from latecomer.verbs.options import COMMON
+    from latecomer.verbs.options import OLD, SHORT
 
-    assert all(common.meaning for common in COMMON.values())
-    old = {name for common in COMMON.values() for name in common.old}
+    old = {name for names in OLD.values() for name in names}
     for verb, declared in verbs(COMMANDS):
         for each in declared:
             if not each.option.names:
@@ -332,10 +331,8 @@ def test_names_that_verbs_share_are_in_the_table():
             if each.option.hidden:
                 continue
             assert name not in old, (verb, name)
-            known = COMMON.get(name)
-            if known:
-                assert each.option.names[1:] == ((known.short,) if known.short else ())
-                assert set(known.old) <= set(each.option.old)
+            assert each.option.names[1:] == ((SHORT[name],) if name in SHORT else ())
+            assert set(OLD.get(name, ())) <= set(each.option.old)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +342,7 @@ def test_names_that_verbs_share_are_in_the_table():
         (["bench", "-n", "5", "--per-node", "2"], "--ranks: 5; give a multiple of --per-node 2."),
         (["simulate", "-n", "4,5", "--per-node", "2"], "--ranks: 5; give a multiple of"),
         (["simulate", "-n", "4-8", "--nodes", "4"], "--ranks: 4-8; leave it out, or --nodes 4."),
-        (["simulate", "-n", "many"], "--ranks is no number of ranks: 'many'; use 1 or more"),
+        (["simulate", "-n", "many"], "--ranks is no number of ranks: 'many'; use 1 to 4096"),
     ],
 )
 def test_ranks_that_do_not_go_with_nodes_are_refused(words, complaint):

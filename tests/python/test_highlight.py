@@ -6,9 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from latecomer.lab.views import highlight, html, looks, plot, sweep_table
-from latecomer.lab.views.labels import apart
+from latecomer.lab.views import html, looks, plot, sweep_table
+from latecomer.lab.views import lines as highlight
 from latecomer.lab.views.lines import lines
+from latecomer.lab.views.looks import apart
 from test_report import USED, row, text_of
 
 MANY = [f"algorithm_{k}" for k in range(20)]

@@ -12,8 +12,8 @@ from kineto_helpers import check, job, remark, stored
 from latecomer.base.regular import read as read_bytes
 from latecomer.base.regular import read_text
 from latecomer.core import networks
+from latecomer.lab import rules
 from latecomer.lab.options.arrivals import ArrivalError, read_delays
-from latecomer.lab.rules import file as rules
 from latecomer.report.trace import read
 from latecomer.report.trace.model import CONTROL
 from test_rules import RING, entry, file_of

@@ -8,6 +8,7 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from evidence.reproduce import __main__ as program
 from evidence.reproduce import job, lab, picture
 from evidence.reproduce.paper import NAMES
 from evidence.reproduce.predict import Time, implemented
@@ -26,12 +27,12 @@ def _computed_once():
 
 
 def shown(capsys, *words_):
-    assert cli.run(["reproduce", *map(str, words_)]) == 0
+    assert program.run(list(map(str, words_))) == 0
     return capsys.readouterr()
 
 
 def refused(capsys, *words_):
-    code = cli.run(["reproduce", *map(str, words_)])
+    code = program.run(list(map(str, words_)))
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("latecomer: error: ")
@@ -225,6 +226,17 @@ def test_a_run_that_went_wrong_is_no_result():
         lab._check(None, 3)
     with pytest.raises(UserError, match="the measurement ended early: killed"):
         lab._check("killed", 0)
+
+
+def test_the_verb_runs_the_program_of_the_clone(capfd, tmp_path):
+    table, words = tmp_path / "a b.csv", ["traeff2021", "--iterations", "1", "--json"]
+    assert cli.run(["reproduce", *words, "--output", str(table)]) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert len(found["rows"]) == 122
+    assert "latecomer reproduce traeff2021 --iterations=1" in found["used"]["command"]
+    assert len(list(csv.DictReader(table.open()))) == 122
+    assert cli.run(["reproduce", "nobody1999"]) == 2
+    assert "nobody1999" in capfd.readouterr().err
 
 
 def test_without_a_clone_there_is_nothing_to_reproduce(capsys, monkeypatch, tmp_path):

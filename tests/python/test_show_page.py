@@ -5,8 +5,8 @@ import re
 import pytest
 from latecomer import cli
 from latecomer.core import programs, simulation
-from latecomer.lab.picture.labels import Labels
-from latecomer.lab.picture.page import Call, page
+from latecomer.lab.picture.page import page
+from latecomer.lab.picture.replay import Call, Labels
 from page_helpers import Found, check, data_of, dumped, needs_browser
 
 TIMES = ["--ranks", "4", "--times", "0,2,9,0"]

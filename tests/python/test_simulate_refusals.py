@@ -158,13 +158,14 @@ import re, sys
 from pathlib import Path
 from latecomer.core.compiled import core
 from latecomer.lab.options.arrivals import Pattern
-from latecomer.lab.sweep.memory import about_bytes
+from latecomer.lab.sweep.run import about_bytes
 from latecomer.lab.sweep.sweep import Sweep
 def taken():
     return 1024 * int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
 name, ranks, count = sys.argv[1], int(sys.argv[2]), 1 << 20
-asked = Sweep("allreduce", [name], [ranks], [count], "float32", "sum", Pattern("balanced"), [0.0],
-                 1, 1, "perfect", core.Network())
+asked = Sweep(collective="allreduce", algorithms=[name], ranks=[ranks], counts=[count],
+              type="float32", op="sum", pattern=Pattern("balanced"), delays=[0.0], iterations=1,
+              seed=1, estimate="perfect", network=core.Network())
 asked.plan(name, 2, count).simulate()
 before = taken()
 asked.plan(name, ranks, count).simulate()

@@ -4,11 +4,13 @@ import json
 
 import pytest
 from latecomer.core.compiled import core
-from latecomer.lab.options.arrivals import Iteration
+from latecomer.lab.options.arrivals import Iteration, Pattern
+from latecomer.lab.options.choose import Question
 from latecomer.lab.results.samples import SampleError, read
-from latecomer.lab.results.statistics import LabLimit, Setting, summarise
+from latecomer.lab.results.statistics import limit_of, summarise
 
-SETTING = Setting("allreduce", 2, 8, "sum", "onelate", "perfect", "lab", "some 1.0", 1)
+SETTING = {"collective": "allreduce", "ranks": 2, "bytes": 8, "op": "sum", "arrival": "onelate",
+           "estimate": "perfect", "network": "lab", "mpi": "some 1.0", "seed": 1}  # fmt: skip
 HEADER = {
     "version": "0.1.0",
     "mpi": "Some MPI 1.0",
@@ -102,11 +104,22 @@ def test_rows_of_a_file_of_arrivals_have_no_delay(tmp_path):
 def test_the_limit_is_lower_by_the_burst_and_never_below_0():
     network = "alpha=0us,beta=10ns"
     late = [0, 0, 0, 1.0]
-    assert LabLimit("allreduce", 10**6, core.Network(network))(late) == pytest.approx(0.01)
-    assert LabLimit("allreduce", 10**6, core.Network(network))([0] * 4) == pytest.approx(0.015)
+    asked = Question(
+        collective="allreduce",
+        algorithms=[],
+        type="float32",
+        op="sum",
+        delays=[0.0],
+        pattern=Pattern("balanced"),
+        iterations=1,
+        seed=1,
+        estimate="perfect",
+    )
+    assert limit_of(asked, 10**6, core.Network(network))(late) == pytest.approx(0.01)
+    assert limit_of(asked, 10**6, core.Network(network))([0] * 4) == pytest.approx(0.015)
     bursts = network + ",burst=400000"  # 4 ms of the link's rate
-    assert LabLimit("allreduce", 10**6, core.Network(bursts))(late) == pytest.approx(0.006)
-    assert LabLimit("allreduce", 10**5, core.Network(bursts))(late) == 0
+    assert limit_of(asked, 10**6, core.Network(bursts))(late) == pytest.approx(0.006)
+    assert limit_of(asked, 10**5, core.Network(bursts))(late) == 0
 
 
 def test_a_line_that_is_being_written_is_left_out(tmp_path):

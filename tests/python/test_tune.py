@@ -9,11 +9,12 @@ from dropin_helpers import launcher_of
 from latecomer import cli
 from latecomer.core.compiled import core
 from latecomer.lab import rules as rulefile
-from latecomer.lab import tune
+from latecomer.lab.bench import places
 from latecomer.lab.bench.places import LocalPlace
-from latecomer.lab.options.errors import OptionError
+from latecomer.lab.options.choices import OptionError
+from latecomer.lab.tune import cells as tuning
 from latecomer.lab.tune import journal as journals
-from latecomer.lab.tune import measuring, places
+from latecomer.lab.tune import write as writing
 
 COSTS = "alpha=100us,beta=40ns"
 
@@ -25,7 +26,7 @@ def measured(imbalance, algorithm, beats=True):
 
 def content_of(cells, **more):
     facts = {"ranks": 4, "spread": "one-per-node", "costs": COSTS, "one_late": True}
-    return tune.rules_of(cells, **{**facts, "comment": "test", **more})
+    return writing.rules_of(cells, **{**facts, "comment": "test", **more})
 
 
 def served(path, size, imbalance, ranks=4, late=1):
@@ -42,7 +43,7 @@ def test_rules_hold_where_they_were_measured_and_not_far_from_it(tmp_path, monke
         ("allreduce", 4096): [measured(0.0, "ring"), measured(4.0, "linear_tree")],
         ("allreduce", 65536): [measured(0.0, "ring", beats=False), measured(4.0, "dual_root")],
     }
-    tune.write(content_of(cells), path := tmp_path / "rules.json")
+    writing.write(content_of(cells), path := tmp_path / "rules.json")
     assert [served(path, 4096, at) for at in (0, 1, 3, 100)] == ["ring"] * 2 + ["linear_tree"] * 2
     assert [served(path, 65536, at) for at in (0, 1, 3)] == ["auto", "auto", "dual_root"]
     border = 16384
@@ -69,7 +70,7 @@ def test_every_measured_point_gets_its_winner(tmp_path, monkeypatch):
             for size in sizes
         }
         path = tmp_path / f"{case}.json"
-        tune.write(content_of(cells), path)
+        writing.write(content_of(cells), path)
         for (_, size), points in cells.items():
             for point in points:
                 expected = point["algorithm"] if point["beats"] else "auto"
@@ -78,7 +79,7 @@ def test_every_measured_point_gets_its_winner(tmp_path, monkeypatch):
 
 def test_a_file_without_rules_is_right_whatever_the_command_line_was(tmp_path):
     content = content_of({("bcast", 64): []}, comment="\udc80" + "\u00e9" * 2000)
-    tune.write(content, path := tmp_path / "rules.json")
+    writing.write(content, path := tmp_path / "rules.json")
     assert rulefile.read(path).rule_count == 0
 
 
@@ -106,9 +107,9 @@ class FakeOutcome:
         return self._all
 
 
-GRID = tune.Grid(["allreduce"], [4096], [0.0, 4.0], "ring,dual_root,linear_tree", "onelate",
+GRID = tuning.Grid(["allreduce"], [4096], [0.0, 4.0], "ring,dual_root,linear_tree", "onelate",
                  "online", 8, 0, 0.0, 1)  # fmt: skip
-CELL = tune.Cell("allreduce", 4096)
+CELL = tuning.Cell("allreduce", 4096)
 
 
 def fake_runs(monkeypatch, seconds, **ending):
@@ -124,7 +125,7 @@ def fake_runs(monkeypatch, seconds, **ending):
         ]
         return FakeOutcome(samples, **ending)
 
-    monkeypatch.setattr(measuring.job, "measure", measure)
+    monkeypatch.setattr(tuning.job, "measure", measure)
     return runs
 
 
@@ -140,7 +141,7 @@ def test_the_best_is_confirmed_and_only_a_clear_gain_counts(monkeypatch):
         return 0.5 * noise if name == "linear_tree" else 3.0
 
     runs = fake_runs(monkeypatch, seconds)
-    balanced, late = tune.measure(GRID, CELL, FakePlace(), None)
+    balanced, late = tuning.measure(GRID, CELL, FakePlace(), None)
     assert runs == [["native", "ring", "dual_root", "linear_tree"],
                     ["native", "ring", "dual_root", "linear_tree"]]  # fmt: skip
     assert (balanced.algorithm, balanced.beats) == ("ring", False)
@@ -150,17 +151,17 @@ def test_the_best_is_confirmed_and_only_a_clear_gain_counts(monkeypatch):
 
 def test_nothing_is_confirmed_where_native_is_best(monkeypatch):
     runs = fake_runs(monkeypatch, lambda _run, name, _late, _n: 1.0 if name == "native" else 2.0)
-    assert tune.measure(GRID, CELL, FakePlace(), None) == []
+    assert tuning.measure(GRID, CELL, FakePlace(), None) == []
     assert len(runs) == 1
 
 
 def test_a_cell_that_fails_ends_the_sweep(monkeypatch):
     fake_runs(monkeypatch, lambda *_: 1.0, trouble="the benchmark program ended", code=1)
     with pytest.raises(Exception, match="cell allreduce 4096 B: the benchmark program ended"):
-        tune.measure(GRID, CELL, FakePlace(), None)
+        tuning.measure(GRID, CELL, FakePlace(), None)
     fake_runs(monkeypatch, lambda *_: 1.0, trouble="interrupted", code=130)
     with pytest.raises(KeyboardInterrupt):
-        tune.measure(GRID, CELL, FakePlace(), None)
+        tuning.measure(GRID, CELL, FakePlace(), None)
 
 
 # ---- the journal
@@ -169,34 +170,34 @@ def test_a_cell_that_fails_ends_the_sweep(monkeypatch):
 def test_the_journal_keeps_finished_cells_and_drops_what_was_cut_off(tmp_path):
     path = tmp_path / "journal"
     settings = {"ranks": 4, "sizes": (1, 2)}
-    first = tune.Journal(path, settings)
+    first = journals.Journal(path, settings)
     first.add("a", [1])
     first.add("b", [])
     with path.open("a") as file:
         file.write('{"cell": "c", "res')
-    again = tune.Journal(path, settings)
+    again = journals.Journal(path, settings)
     assert again.cells == {"a": [1], "b": []}
     again.add("c", [3])
-    assert tune.Journal(path, settings).cells == {"a": [1], "b": [], "c": [3]}
+    assert journals.Journal(path, settings).cells == {"a": [1], "b": [], "c": [3]}
 
 
 def test_a_journal_of_other_settings_is_refused(tmp_path):
-    tune.Journal(path := tmp_path / "journal", {"ranks": 4, "seed": 1})
-    with pytest.raises(tune.JournalError, match=r"other settings: ranks 4; use these"):
-        tune.Journal(path, {"ranks": 8, "seed": 1})
+    journals.Journal(path := tmp_path / "journal", {"ranks": 4, "seed": 1})
+    with pytest.raises(journals.JournalError, match=r"other settings: ranks 4; use these"):
+        journals.Journal(path, {"ranks": 8, "seed": 1})
 
 
 @pytest.mark.parametrize("text", ["nonsense\n", "[]\n", '{"settings": {}}\n{"cell": "a"}\n'])
 def test_a_journal_that_is_none_is_refused(tmp_path, text):
     path = tmp_path / "journal"
     path.write_text(text)
-    with pytest.raises(tune.JournalError, match=r"line [12] of the journal"):
-        tune.Journal(path, {})
+    with pytest.raises(journals.JournalError, match=r"line [12] of the journal"):
+        journals.Journal(path, {})
 
 
 def test_a_journal_that_cannot_be_written_is_named(tmp_path):
-    with pytest.raises(tune.JournalError, match="cannot write the journal"):
-        tune.Journal(tmp_path / "no" / "journal", {})
+    with pytest.raises(journals.JournalError, match="cannot write the journal"):
+        journals.Journal(tmp_path / "no" / "journal", {})
 
 
 # ---- the verb
@@ -208,7 +209,7 @@ SMALL = ["--place", "local", "--nodes", "2", "--bytes", "4KiB,64KiB", "--imbalan
 def test_a_sweep_goes_on_where_it_was_interrupted(tmp_path, capsys, monkeypatch):
     output = tmp_path / "rules.json"
     words = ["tune", *SMALL, "--output", str(output)]
-    real, calls = tune.measure, []
+    real, calls = tuning.measure, []
 
     def interrupted(grid, cell, place, deadline):
         calls.append(cell.bytes)
@@ -216,7 +217,7 @@ def test_a_sweep_goes_on_where_it_was_interrupted(tmp_path, capsys, monkeypatch)
             raise KeyboardInterrupt
         return real(grid, cell, place, deadline)
 
-    monkeypatch.setattr(tune, "measure", interrupted)
+    monkeypatch.setattr(tuning, "measure", interrupted)
     assert cli.run(words) == 130
     assert not output.exists()
     assert cli.run([*words, "--json"]) == 0
@@ -234,7 +235,7 @@ def test_the_ranks_of_a_job_are_counted(monkeypatch):
     launch = launcher_of("openmpi", 3, [])
     for name, value in launch.env.items():
         monkeypatch.setenv(name, value)
-    place, spread = tune.place_of(None, None, None, 1, "openmpi", COSTS, launch.command)
+    place, spread = places.place_of(None, None, None, 1, "openmpi", COSTS, launch.command)
     assert (place.ranks, spread, place.costs) == (3, "any", COSTS)
     assert place.run(["--help"], 30) == 0  # the benchmark program's
 
@@ -251,15 +252,13 @@ def test_the_ranks_of_a_job_are_counted(monkeypatch):
 )
 def test_places_that_cannot_be_are_refused(options, message):
     with pytest.raises(OptionError, match=message):
-        tune.place_of(*options)
+        places.place_of(*options)
 
 
 def test_the_spread_is_that_of_the_place():
-    place, spread = tune.place_of("local", 2, None, 1, None, None, [])
+    place, spread = places.place_of("local", 2, None, 1, None, None, [])
     assert isinstance(place, LocalPlace)
     assert spread == "single-node"
-    assert places.LaunchedPlace is not None
-    assert journals.announce is not None
 
 
 @pytest.mark.parametrize(

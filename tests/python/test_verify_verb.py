@@ -86,10 +86,10 @@ def test_json(capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--ranks", "0"], "--ranks: '0'; give numbers from 1 to 4096 and ranges, as in"),
-        (["--ranks", "5-4"], "--ranks: '5-4'; give"),
-        (["--ranks", "4,,5"], "--ranks: ''; give"),
-        (["--ranks", "four"], "--ranks: 'four'; give"),
+        (["--ranks", "0"], "--ranks is no number of ranks: '0'; use 1 to 4096"),
+        (["--ranks", "5-4"], "--ranks is no range: '5-4'; use FROM-TO"),
+        (["--ranks", "4,,5"], "--ranks is no list: ''; use 8 or"),
+        (["--ranks", "four"], "--ranks is no number of ranks: 'four'; use 1 to"),
         (["--algorithms", "rign"], "--algorithms: 'rign'; give some of arrival_b, "),
         (["--algorithms", "native"], "--algorithms: 'native'; give some of"),
         (["--arrivals", "-1"], "Invalid value for --patterns"),
@@ -287,11 +287,11 @@ def test_options_beside_a_file_are_errors(capsys, option):
     assert f"{option[0]}: '{option[1]}'; leave it out, since the file says" in err
 
 
-@pytest.mark.parametrize("ranks", ["100000", "4-100000", "0", "8-4"])
+@pytest.mark.parametrize("ranks", ["100000", "4-100000", "0"])
 def test_so_many_ranks_are_not_checked(capsys, ranks):
     code, out, err = run(capsys, "--ranks", ranks)
     assert (code, out) == (2, "")
-    assert f"--ranks: '{ranks}'; give numbers from 1 to 4096" in err
+    assert f"--ranks is no number of ranks: '{ranks.split('-')[-1]}'; use 1 to 4096" in err
 
 
 @pytest.mark.parametrize(

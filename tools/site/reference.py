@@ -60,7 +60,7 @@ def _option_row(each: Parameter) -> str:
     names = "<br>".join(f"`{f'{name} {each.option.metavar}'.strip()}`"
                         for name in each.option.names or [""])  # fmt: skip
     said = [each.range.strip(), "required" if each.required else ""]
-    if each.default not in (None, False, ""):
+    if not each.required and each.default not in (None, False, ""):
         said.append(f"default: `{each.default}`")
     if each.repeated and each.option.names:
         said.append("can be repeated")
@@ -105,8 +105,9 @@ def _public(tree: ast.Module) -> list[str]:
 
 
 def _python_entry(path: Path, tree: ast.Module, name: str) -> list[str]:
-    home = _assigned(tree, "_HOME")
-    where = ast.literal_eval(home).get(name) if home else None
+    names = _assigned(tree, "_NAMES")
+    homes = ast.literal_eval(names) if names else {}
+    where = next((module for module, its in homes.items() if name in its), None)
     if where:
         file = path.parent / f"{where.replace('.', '/')}.py"
         path = file if file.is_file() else file.with_suffix("") / "__init__.py"

@@ -1,10 +1,12 @@
-"""The name by which this command was called: what it prints to be copied begins with it."""
+"""How and when this command was called: what it prints to be copied begins with its name."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
+import time
 from pathlib import Path
 
 NAME = "latecomer"
@@ -14,6 +16,16 @@ VARIABLE = "CALLED_AS"  # of the script in a clone, which starts Python; no vari
 def called() -> str:
     """As in `latecomer`, or `./latecomer` where that was typed."""
     return _called
+
+
+def command_line() -> str:
+    """The words of this command, to be repeated."""
+    return shlex.join([NAME, *sys.argv[1:]])
+
+
+def now() -> str:
+    """The time of day, in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def note() -> None:

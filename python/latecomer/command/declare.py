@@ -1,10 +1,14 @@
-"""Declares the options of a verb: `Annotated[int, option("--nodes", "N", "Number of nodes.")]`."""
+"""Declares the options of a verb: `Annotated[int, option("--nodes", "N", "Number of nodes.")]`.
+
+They are the parameters of the verb's function, or the fields of the one dataclass that it takes: so
+verbs share options by inheritance.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -68,9 +72,6 @@ def argument(metavar: str, help: str) -> Option:  # noqa: A002
     return Option((), metavar, help)
 
 
-_REQUIRED = object()
-
-
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a verb's function: an option or an argument, its type and its default."""
@@ -89,7 +90,7 @@ class Parameter:
     @property
     def required(self) -> bool:
         """Tell whether the option has no default."""
-        return self.default is _REQUIRED
+        return self.default is MISSING
 
     @property
     def is_flag(self) -> bool:
@@ -141,13 +142,38 @@ class Parameter:
         return low + high
 
 
-def parameters(function: Callable[..., Any]) -> list[Parameter]:
-    """The parameters of a verb's function, in order."""
-    hints = get_type_hints(function, include_extras=True)
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    defaults = function.__defaults__ or ()
+def parameters(verb: Callable[..., Any]) -> list[Parameter]:
+    """The parameters of a verb, in order."""
+    taken = options_of(verb)
+    hints = get_type_hints(taken or verb, include_extras=True)
+    if taken:
+        return [_parameter(each.name, hints[each.name], each.default) for each in fields(taken)]
+    names = verb.__code__.co_varnames[: verb.__code__.co_argcount]
+    defaults = verb.__defaults__ or ()
     given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-    return [_parameter(name, hints[name], given.get(name, _REQUIRED)) for name in names]
+    return [_parameter(name, hints[name], given.get(name, MISSING)) for name in names]
+
+
+def options_of(verb: Callable[..., Any]) -> type | None:
+    """The dataclass of a verb's options, where it takes one."""
+    hints = get_type_hints(verb)
+    hints.pop("return", None)
+    return next((hint for hint in hints.values() if is_dataclass(hint)), None)
+
+
+def words_of(asked: Any) -> list[str]:
+    """The words of a command line that these options stand for."""
+    words: list[str] = []
+    hints = get_type_hints(type(asked), include_extras=True)
+    for each in fields(asked):
+        value, name = getattr(asked, each.name), _parameter(each.name, hints[each.name], None).name
+        if value is True:
+            words.append(name)
+        elif name.startswith("--") and value not in (None, False):
+            words += [f"{name}={one}" for one in (value if isinstance(value, list) else [value])]
+        elif value:
+            words.append(str(value))
+    return words
 
 
 def _parameter(key: str, hint: Any, default: Any) -> Parameter:

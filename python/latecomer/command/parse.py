@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..base.guess import guess
-from .declare import HELP, Group, Parameter, UsageError, Verb, parameters
+from .declare import HELP, Group, Parameter, UsageError, Verb, options_of, parameters
 
 
 def dispatch(group: Group, path: str, words: Sequence[str]) -> int:
@@ -45,7 +45,8 @@ def _call(verb: Verb, path: str, words: Sequence[str]) -> int:
 
             print(verb_help(verb.__doc__ or "", path, declared))
             return 0
-        return verb(**values) or 0
+        taken = options_of(verb)
+        return (verb(taken(**values)) if taken else verb(**values)) or 0
     except UsageError as error:
         raise _with_help(error, path) from None
 

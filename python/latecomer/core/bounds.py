@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .compiled import core
-from .programs import costs, problem, seconds
-from .renamed import renamed
+from .programs import costs, problem, renamed, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -7,7 +7,6 @@ import random
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from .checking import Counterexample, verify
@@ -157,12 +156,6 @@ def operators(row: Algorithm) -> tuple[bool, ...]:
     """The values of `commutative` that the algorithm accepts."""
     reduces = collectives()[row.collective].combines
     return (True,) if row.commutative_only or not reduces else (True, False)
-
-
-def variants(row: Algorithm, ranks: int) -> list[str]:
-    """The algorithm's name with each combination of a few values of its parameters."""
-    choices = [_settings(parameter, ranks) for parameter in row.parameters]
-    return [row.name + "".join(chosen) for chosen in product(*choices)]
 
 
 def random_arrival(chance: random.Random, ranks: int) -> tuple[float, ...]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .compiled import core
-from .programs import make_plan, problem
-from .renamed import renamed
+from .programs import make_plan, problem, renamed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,30 +59,10 @@ def verify(
 
     Parameters
     ----------
-    algorithm : str
-        A name of the registry, with parameters if wanted: "sorted_linear_tree:segments=16".
-    ranks : int
-        The number of ranks.
-    count : int, optional
-        Elements of the whole vector. The default is one for each rank.
-    collective : str
-        "allreduce", "allgather", "reduce", "bcast", "gather" or "scatter".
-    element_bytes, root : int
-        The size of an element, and the root, in collectives that have one.
-    commutative, exact : bool
-        The operator commutes; it gives the same bits in whatever order it combines.
-    in_place : bool
-        Input and output are one buffer (at the root, where there is one).
-    parts : sequence of int, optional
-        Elements of each rank's part. The default is as equal as can be.
+    algorithm, ranks, count, collective, element_bytes, root, commutative, exact, in_place, parts
+        As in `program`; so are network and placement.
     arrivals : array of shape (ranks,), optional
         When each rank is expected, in seconds. The default is all together.
-    network : str or Network
-        Costs, as in "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named is as
-        built in.
-    placement : sequence of int, optional
-        The node of each rank: ranks of a node share its link and memory. The default is a node of
-        its own for each.
 
     Returns
     -------

@@ -37,18 +37,8 @@ _LINEAR = "linear_tree:segments=1"
 Table = tuple[tuple[float, tuple[tuple[float, str], ...]], ...]  # ranks below, (bytes below, name)
 
 _OPENMPI_COMMUTATIVE: Table = (
-    (
-        4,
-        (
-            (8, "ring"),
-            (4096, "recursive_doubling"),
-            (8192, "ring"),
-            (16384, "recursive_doubling"),
-            (65536, "ring"),
-            (262144, "segmented_ring"),
-            (_EVER, "rabenseifner"),
-        ),
-    ),
+    (4, ((8, "ring"), (4096, "recursive_doubling"), (8192, "ring"), (16384, "recursive_doubling"),
+         (65536, "ring"), (262144, "segmented_ring"), (_EVER, "rabenseifner"))),
     (8, ((16, "ring"), (8192, "recursive_doubling"), (_EVER, "rabenseifner"))),
     (16, ((8192, "recursive_doubling"), (_EVER, "rabenseifner"))),
     (32, ((64, "segmented_ring"), (4096, "recursive_doubling"), (_EVER, "rabenseifner"))),
@@ -57,26 +47,11 @@ _OPENMPI_COMMUTATIVE: Table = (
     (256, ((131072, "reduce_bcast"), (262144, "recursive_doubling"), (_EVER, "rabenseifner"))),
     (512, ((4096, "reduce_bcast"), (_EVER, "rabenseifner"))),
     (2048, ((2048, "reduce_bcast"), (16384, "recursive_doubling"), (_EVER, "rabenseifner"))),
-    (
-        4096,
-        (
-            (2048, "reduce_bcast"),
-            (4096, "segmented_ring"),
-            (16384, "recursive_doubling"),
-            (_EVER, "rabenseifner"),
-        ),
-    ),
-    (
-        _EVER,
-        (
-            (2048, "reduce_bcast"),
-            (16384, "segmented_ring"),
-            (32768, "recursive_doubling"),
-            (_EVER, "rabenseifner"),
-        ),
-    ),
-)
-
+    (4096, ((2048, "reduce_bcast"), (4096, "segmented_ring"), (16384, "recursive_doubling"),
+            (_EVER, "rabenseifner"))),
+    (_EVER, ((2048, "reduce_bcast"), (16384, "segmented_ring"), (32768, "recursive_doubling"),
+             (_EVER, "rabenseifner"))),
+)  # fmt: skip
 _OPENMPI_ORDERED: Table = (
     (4, ((131072, "recursive_doubling"), (_EVER, "linear"))),
     (8, ((_EVER, "recursive_doubling"),)),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .compiled import core
-from .renamed import renamed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -87,6 +88,30 @@ class Schedule:
     def text(self) -> str:
         """The plan's and all programs' text; verify_text reads it back."""
         return self.plan + "".join(program.text for program in self.programs)
+
+
+Result = TypeVar("Result")
+
+
+def renamed(**old: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Let a function take arguments by their old names: `@renamed(arrival="arrivals")`."""
+
+    def decorate(function: Callable[..., Result]) -> Callable[..., Result]:
+        @wraps(function)
+        def call(*values: Any, **named: Any) -> Result:
+            for before, now in old.items():
+                if before not in named:
+                    continue
+                if now in named:
+                    raise TypeError(f"{function.__name__}: both {now} and {before}, its old name")
+                message = f"{function.__name__}({before}=...) is deprecated; use {now}=..."
+                warnings.warn(message, DeprecationWarning, stacklevel=2)
+                named[now] = named.pop(before)
+            return function(*values, **named)
+
+        return call
+
+    return decorate
 
 
 @renamed(arrival="arrivals")

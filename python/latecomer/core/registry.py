@@ -118,12 +118,19 @@ def _names(collective: str) -> list[str]:
 
 def is_arrival_aware(collective: str, algorithm: str) -> bool:
     """Tell whether this algorithm, with or without parameters, plans by the arrival times."""
-    return (collective, algorithm.partition(":")[0]) in _arrival_aware()
+    found = row_of(collective, algorithm)
+    return found is not None and found.arrival_aware
 
 
 def decides_while_it_runs(collective: str, algorithm: str) -> bool:
     """Tell whether this algorithm, with or without parameters, is a protocol."""
-    return (collective, algorithm.partition(":")[0]) in _protocols()
+    found = row_of(collective, algorithm)
+    return found is not None and found.kind == "protocol"
+
+
+def row_of(collective: str, algorithm: str) -> Algorithm | None:
+    """The row of an algorithm with or without parameters; None: there is none."""
+    return _by_name().get((collective, algorithm.partition(":")[0]))
 
 
 @cache
@@ -133,13 +140,8 @@ def _all() -> tuple[Algorithm, ...]:
 
 
 @cache
-def _arrival_aware() -> frozenset[tuple[str, str]]:
-    return frozenset((row.collective, row.name) for row in _all() if row.arrival_aware)
-
-
-@cache
-def _protocols() -> frozenset[tuple[str, str]]:
-    return frozenset((row.collective, row.name) for row in _all() if row.kind == "protocol")
+def _by_name() -> Mapping[tuple[str, str], Algorithm]:
+    return {(row.collective, row.name): row for row in _all()}
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .compiled import core
 from .native_choices import MODELLED, MODELS, Call
@@ -25,6 +25,17 @@ class RehearsedCall:
     arrivals: NDArray[np.float64]
     exits: NDArray[np.float64]
     finding_out: float = 0.0  # by which decisions, plans, exchanges and reviews delayed the exits
+
+    @classmethod
+    def of(
+        cls, found: Mapping[str, Any], arrivals: NDArray[np.float64], began: float = 0.0
+    ) -> RehearsedCall:
+        """From the core's answer, which counts time from `began` on."""
+        import numpy as np
+
+        exits = began + np.array(found["exits"])
+        return cls(found["algorithm"], found["parameters"], np.array(found["expected"]), arrivals,
+                   exits, found["finding_out"])  # fmt: skip
 
     @property
     def mean_after_last(self) -> float:
@@ -109,16 +120,7 @@ def rehearse(
     for number, row in enumerate(times):
         given = known(estimate, row)
         found = series.call(seconds(row), given, seed + number)
-        calls.append(
-            RehearsedCall(
-                found["algorithm"],
-                found["parameters"],
-                np.array(found["expected"]),
-                row,
-                np.array(found["exits"]),
-                found["finding_out"],
-            )
-        )
+        calls.append(RehearsedCall.of(found, row))
     return calls
 
 

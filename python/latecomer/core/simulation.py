@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .programs import Slice, make_plan, problem, seconds
-from .renamed import renamed
+from .programs import Slice, make_plan, problem, renamed, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,32 +156,12 @@ def simulate(
 
     Parameters
     ----------
-    algorithm : str
-        A name of the registry, with parameters if wanted: "sorted_linear_tree:segments=16".
-    ranks : int
-        The number of ranks.
-    count : int, optional
-        Elements of the whole vector. The default is one for each rank.
-    collective : str
-        "allreduce", "allgather", "reduce", "bcast", "gather" or "scatter".
-    element_bytes, root : int
-        The size of an element, and the root, in collectives that have one.
-    commutative, exact : bool
-        The operator commutes; it gives the same bits in whatever order it combines.
-    in_place : bool
-        Input and output are one buffer (at the root, where there is one).
-    parts : sequence of int, optional
-        Elements of each rank's part. The default is as equal as can be.
+    algorithm, ranks, count, collective, element_bytes, root, commutative, exact, in_place, parts
+        As in `program`; so are network and placement.
     arrivals : array of shape (ranks,), optional
         When each rank really arrives, in seconds. The default is all together.
     estimate : array of shape (ranks,), optional
         The arrivals that the plan is made for. The default is the true ones.
-    network : str or Network
-        Costs, as in "alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB,ports=1"; what is not named is as
-        built in.
-    placement : sequence of int, optional
-        The node of each rank: ranks of a node share its link and memory. The default is a node of
-        its own for each.
     trace : bool
         Ask for the list of moves.
 

@@ -120,31 +120,17 @@ def _run(
             file = Path(folder, name.strip("-"))
             file.write_text(" ".join(repr(float(value)) for value in values))
             command += [name, str(file)]
-        done = _finished(command, deadline)
+        try:
+            done = processes.finished(command, deadline)
+        except subprocess.TimeoutExpired:
+            what = f"still running after {deadline:g} s and killed"
+            raise DeadlineError(what, PROGRAM, "allow more time") from None
+        except OSError as error:
+            what = f"cannot start the SimGrid program ({error.strerror})"
+            raise SimGridError(what, program, REMEDY) from None
     if done.returncode == 0:
         return json.loads(done.stdout)
     raise _refusal(done.returncode, done.stderr)
-
-
-def _finished(command: Sequence[str], deadline: float) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=deadline,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise DeadlineError(
-            f"still running after {deadline:g} s and killed", PROGRAM, "allow more time"
-        ) from None
-    except OSError as error:
-        raise SimGridError(
-            f"cannot start the SimGrid program ({error.strerror})", command[0], REMEDY
-        ) from None
 
 
 def _refusal(code: int, stderr: str) -> SimGridError:

@@ -74,21 +74,22 @@ def run(
         stop(child)
 
 
+def finished(
+    command: Sequence[str], timeout_s: float, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a short command, and keep what it prints. Raises OSError and TimeoutExpired."""
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", timeout=timeout_s,
+        stdin=subprocess.DEVNULL, check=False, env=env,
+    )  # fmt: skip
+
+
 def output_of(command: Sequence[str], timeout_s: float = _ASK_TIMEOUT_S) -> str:
     """The standard output of a short command; "" if it cannot be run, or hangs."""
     try:
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        return finished(command, timeout_s).stdout
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout
 
 
 def exit_code(returned: int) -> int:

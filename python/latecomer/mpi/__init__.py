@@ -23,7 +23,7 @@ except ImportError as error:
 from ..base.summary import RankSummary, Summary
 from .buffers import Spec
 from .communicator import Communicator, settled
-from .errors import LatecomerError
+from .library import LatecomerError
 from .observation import Observation, observe
 from .request import Request
 from .statistics import Arrivals, Kind, Statistics, Times

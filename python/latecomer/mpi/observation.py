@@ -7,18 +7,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 
 from ..base.summary import RankSummary, Summary
-from . import dropin, statistics
-from .library import Library, handle, library
+from . import statistics
+from .library import Library, family, handle, library
 from .statistics import Kind, Times
 
 _ROOTED = ("reduce", "bcast", "gather", "scatter")  # ranks need not wait for the last one
 
+_COUNTERS = ("get_last_to_arrive", "get_stats", "count_stats", "get_key_stats")
 _NOTHING = (
     "No collective call was seen: start the program by `latecomer run -- mpirun ...`, or call "
     "latecomer.Communicator(comm)."
@@ -102,7 +105,7 @@ def observe(comm: MPI.Comm) -> Iterator[Observation]:
     are taken of other calls of the same kind. Where none of a kind are known, the rank with the
     shortest time is taken not to have waited; the time in rooted calls counts as moving.
     """
-    seen = [of for of in (library(), dropin.library()) if of is not None]
+    seen = [of for of in (library(), _dropin()) if of is not None]
     observation = Observation()
     before = [_Counts.now([each], comm) for each in seen]
     began = time.perf_counter()
@@ -147,3 +150,13 @@ def _divided(mine: _Times, everyone: Sequence[_Times]) -> tuple[float, float]:
 
 def _calls(kind: Kind) -> int:
     return sum(n for name, n in kind.calls.items() if name != "before_arrival")
+
+
+@cache
+def _dropin() -> Library | None:
+    """The drop-in library of this process, for reading its counters; None without it."""
+    name = f"liblatecomer_preload_{family()}.so"
+    maps = Path("/proc/self/maps")
+    lines = maps.read_text(encoding="utf-8", errors="replace").splitlines() if maps.exists() else []
+    paths = {line.split(maxsplit=5)[5] for line in lines if line.endswith(f"/{name}")}
+    return Library(Path(paths.pop()), family(), _COUNTERS) if paths else None

@@ -8,8 +8,7 @@ from ctypes import addressof, c_void_p
 from mpi4py import MPI
 
 from .calls import Call
-from .errors import LatecomerError
-from .library import Library, handle
+from .library import LatecomerError, Library, handle
 
 # Keeps the buffers of started requests alive where the program keeps no name for the request: the
 # next collective on the communicator carries the call out.

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from .hook import HookState, allreduce_hook
     from .observation import observe
 
-_HOME = {
-    "HookState": "hook",
-    "ProcessGroupLatecomer": "group",
-    "allreduce_hook": "hook",
-    "observe": "observation",
+_NAMES = {
+    "group": ("ProcessGroupLatecomer",),
+    "hook": ("HookState", "allreduce_hook"),
+    "observation": ("observe",),
 }
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = ["HookState", "ProcessGroupLatecomer", "allreduce_hook", "observe"]
 

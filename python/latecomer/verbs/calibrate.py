@@ -2,58 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from ..command import declare
 from ..command.declare import flag
-from ..lab.options.errors import OptionError
-from .bench import Deadline, Mpi, Nodes, PerNode, PlaceOption, Rate, be_quiet, place_and_costs
-from .options import Json, Ranks, nodes_for, option
+from ..lab.options.choices import PLACES, OptionError
+from ..launch.program import CALIBRATE
+from .options import Json, Where, option
 
 _SHORTEST_S, _LONGEST_S = 1, 86400
 
-Budget = Annotated[
-    str, option("--budget", "TIME", "Measure for about this long, from 1s to one day (86400s).")
-]
-Save = Annotated[
-    Path | None,
-    option("--save", "FILE", "Save the costs in this file. The default is the file that bench and "
-           "simulate read, latecomer/network in $XDG_CONFIG_HOME or ~/.config."),
-]  # fmt: skip
-NoSave = Annotated[bool, flag("--no-save", "Measure, and save nothing.")]
-Output = Annotated[
-    list[Path] | None,
-    option("--output", "FILE", "Also write the result to this file: as JSON if its name ends in "
-           ".json, else as text."),
-]  # fmt: skip
-Plot = Annotated[
-    list[Path] | None, option("--plot", "FILE", "Draw a plot into this .svg or .png file.")
-]
-Keep = Annotated[Path | None, option("--samples", "FILE", "Keep all samples in this file.")]
-OldNetwork = Annotated[
-    str | None,
-    declare.option("--network", "PLACE", "The old name of --place.", hidden=True),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Where):
+    """The options of calibrate."""
+
+    network: Annotated[
+        str | None, declare.option("--network", "PLACE", "The old name of --place.", hidden=True)
+    ] = None
+    budget: Annotated[str, option(
+        "--budget", "TIME", "Measure for about this long, from 1s to one day (86400s)."
+    )] = "30s"  # fmt: skip
+    save: Annotated[Path | None, option(
+        "--save", "FILE", "Save the costs in this file. The default is the file that bench and "
+        "simulate read, latecomer/network in $XDG_CONFIG_HOME or ~/.config."
+    )] = None  # fmt: skip
+    no_save: Annotated[bool, flag("--no-save", "Measure, and save nothing.")] = False
+    output: Annotated[list[Path] | None, option(
+        "--output", "FILE", "Also write the result to this file: as JSON if its name ends in "
+        ".json, else as text."
+    )] = None  # fmt: skip
+    plot: Annotated[
+        list[Path] | None, option("--plot", "FILE", "Draw a plot into this .svg or .png file.")
+    ] = None
+    keep: Annotated[Path | None, option("--samples", "FILE", "Keep all samples in this file.")] = (
+        None
+    )
+    json: Json = False
 
 
-def calibrate(
-    ranks: Ranks = None,
-    nodes: Nodes = None,
-    rate: Rate = None,
-    per_node: PerNode = 1,
-    place: PlaceOption = None,
-    network: OldNetwork = None,
-    mpi_family: Mpi = None,
-    budget: Budget = "30s",
-    save: Save = None,
-    no_save: NoSave = False,
-    output: Output = None,
-    plot: Plot = None,
-    keep: Keep = None,
-    deadline: Deadline = None,
-    as_json: Json = False,
-) -> int:
+def calibrate(asked: Options) -> int:
     """Measure the costs of messages and combining, and save them as the default network.
 
     The result is alpha, beta, gamma and the other costs of the model, each with its 95 % interval
@@ -66,37 +56,34 @@ def calibrate(
     Example: latecomer calibrate --nodes 8 --rate 200mbit --plot calibration.svg
     """
     from ..core.networks import default_path
-    from ..lab.bench import places
     from ..lab.calibrate import job
     from ..lab.views import result
-    from ..launch import program
 
-    if "inherit" in (place, network) and places.rank_of_job():
-        be_quiet()
-    place, costs = place_and_costs(place, network)
-    if costs is not None:
-        raise OptionError("--network with calibrate", costs, "leave it out: costs are measured")
-    if save and no_save:
-        raise OptionError("--save and --no-save both given", save, "give one of them")
-    result.check_paths([*(output or ()), *filter(None, (keep, save))], plot or (), (".svg", ".png"))
-    length = _length(budget)
-    nodes = nodes_for(ranks, nodes, per_node)
-    where = places.find_place(place, nodes, rate, per_node, mpi_family, prefix=program.CALIBRATE)
+    asked.quiet()
+    if asked.network not in (None, *PLACES):
+        remedy = "leave it out: costs are measured"
+        raise OptionError("--network with calibrate", asked.network, remedy)
+    if asked.save and asked.no_save:
+        raise OptionError("--save and --no-save both given", asked.save, "give one of them")
+    outputs = [*(asked.output or ()), *filter(None, (asked.keep, asked.save))]
+    result.check_paths(outputs, asked.plot or (), (".svg", ".png"))
+    length = _length(asked.budget)
+    where = asked.find(CALIBRATE)
     if where.ranks < 2:
         raise OptionError("too few ranks to send messages", where.ranks, "use 2 or more")
     if where.rank:
-        return job.take_part(where, length, deadline)
-    found = job.calibrate(where, length, deadline, keep)
-    found.show(as_json)
-    for path in output or ():
+        return job.take_part(where, length, asked.deadline)
+    found = job.calibrate(where, length, asked.deadline, asked.keep)
+    found.show(asked.json)
+    for path in asked.output or ():
         found.write(path)
-    if plot:
-        from ..lab.calibrate import plot as calibration  # matplotlib takes a while to load
+    if asked.plot:
+        from ..lab.calibrate import plot  # matplotlib takes a while to load
 
-        for path in plot:
-            calibration.save(found, path)
-    if not no_save:
-        found.save(save or default_path())
+        for path in asked.plot:
+            plot.save(found, path)
+    if not asked.no_save:
+        found.save(asked.save or default_path())
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from ..base.limits import LAB_NODES, LAB_PER_NODE, LAB_QUEUE_MS
@@ -13,59 +14,81 @@ from .options import ClockSkew, Json, option
 if TYPE_CHECKING:
     from ..lab import cluster
 
-Nodes = Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)]
+Quiet = Annotated[bool, flag("--quiet", "Do not print the settings of the cluster on stderr.")]
+Command = Annotated[list[str], argument("COMMAND...", "A program and its arguments.")]
+Deadline = Annotated[
+    Seconds, option("--deadline", "TIME", "Kill everything after this time, as in 90, 10m or 2h.")
+]
 Rate = Annotated[
     str, option("--rate", "R", "Limit every link to this rate: 100mbit, 200mbit, 1gbit ...")
 ]
 PerNode = Annotated[
     int, option("--per-node", "K", "Start so many ranks on each node.", min=1, max=LAB_PER_NODE)
 ]
-Burst = Annotated[
-    str | None,
-    option("--burst", "BYTES", "Let a link pass so many bytes unshaped after a pause, as in "
-           "256KiB. The default is 5 ms of the rate with cubic, 10 ms otherwise, and at least "
-           "128KiB."),
-]  # fmt: skip
-Queue = Annotated[
-    int,
-    option(
-        "--queue-ms",
-        "MS",
-        "Drop packets that would wait longer than this at a link.",
-        min=1,
-        max=LAB_QUEUE_MS,
-    ),
-]
-Congestion = Annotated[
-    str | None,
-    option("--congestion", "NAME", "Use this TCP congestion control. The default is cubic, else "
-           "reno."),
-]  # fmt: skip
-Mpi = Annotated[
-    str | None,
-    option("--mpi", "openmpi|mpich", "Use this MPI library. The default is the one that COMMAND is "
-           "linked with."),
-]  # fmt: skip
-Deadline = Annotated[
-    Seconds, option("--deadline", "TIME", "Kill everything after this time, as in 90, 10m or 2h.")
-]
-Quiet = Annotated[bool, flag("--quiet", "Do not print the settings of the cluster on stderr.")]
-Command = Annotated[list[str], argument("COMMAND...", "A program and its arguments.")]
 
 
-def run(
-    command: Command,
-    nodes: Nodes,
-    rate: Rate,
-    per_node: PerNode = 1,
-    burst: Burst = None,
-    queue_ms: Queue = 50,
-    congestion: Congestion = None,
-    clock_skew: ClockSkew = None,
-    mpi: Mpi = None,
-    deadline: Deadline = DEFAULT_DEADLINE_S,
-    quiet: Quiet = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Links:
+    """The hosts and links of a cluster."""
+
+    nodes: Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)]
+    rate: Rate
+    burst: Annotated[str | None, option(
+        "--burst", "BYTES", "Let a link pass so many bytes unshaped after a pause, as in 256KiB. "
+        "The default is 5 ms of the rate with cubic, 10 ms otherwise, and at least 128KiB."
+    )] = None  # fmt: skip
+    queue_ms: Annotated[int, option(
+        "--queue-ms", "MS", "Drop packets that would wait longer than this at a link.",
+        min=1, max=LAB_QUEUE_MS
+    )] = 50  # fmt: skip
+    congestion: Annotated[str | None, option(
+        "--congestion", "NAME", "Use this TCP congestion control. The default is cubic, else reno."
+    )] = None  # fmt: skip
+
+    def spec(self, per_node: int = 1, clock_skew: str | None = None) -> cluster.LabSpec:
+        """The cluster. Raises SpecError."""
+        from ..lab import cluster
+
+        return cluster.LabSpec(
+            self.nodes,
+            cluster.parse_rate(self.rate),
+            per_node=per_node,
+            burst_bytes=None if self.burst is None else cluster.parse_bytes(self.burst),
+            queue_ms=self.queue_ms,
+            congestion=self.congestion,
+            clock_skew_s=cluster.parse_skew(clock_skew or "0"),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranks(Links):
+    """The ranks on it."""
+
+    per_node: PerNode = 1
+    clock_skew: ClockSkew = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run(Ranks):
+    """The options of lab run."""
+
+    command: Command
+    mpi: Annotated[str | None, option(
+        "--mpi", "openmpi|mpich", "Use this MPI library. The default is the one that COMMAND is "
+        "linked with."
+    )] = None  # fmt: skip
+    deadline: Deadline = DEFAULT_DEADLINE_S
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Links):
+    """The options of lab check."""
+
+    json: Json = False
+
+
+def run(asked: Run) -> int:
     """Run an MPI program on the cluster, with one rank on each host or --per-node K.
 
     The exit code is that of the program. A COMMAND that starts with mpirun or mpiexec is run
@@ -75,14 +98,16 @@ def run(
     """
     from ..lab import cluster
 
-    spec = _spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew)
-    announce = None if quiet else say
-    return cluster.run(spec, command, mpi=mpi, deadline=deadline, announce=announce)
+    spec = asked.spec(asked.per_node, asked.clock_skew)
+    announce = None if asked.quiet else say
+    return cluster.run(
+        spec, asked.command, mpi=asked.mpi, deadline=asked.deadline, announce=announce
+    )
 
 
 def slurm(
     command: Command,
-    nodes: Nodes,
+    nodes: Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)],
     rate: Rate = "1gbit",
     per_node: PerNode = 1,
     deadline: Deadline = DEFAULT_DEADLINE_S,
@@ -97,19 +122,12 @@ def slurm(
     """
     from ..lab import cluster
 
-    spec = _spec(nodes, rate, per_node, None, 50, None)
+    spec = Links(nodes=nodes, rate=rate).spec(per_node)
     announce = None if quiet else say
     return cluster.run_with_slurm(spec, command, deadline=deadline, announce=announce)
 
 
-def check(
-    nodes: Nodes,
-    rate: Rate,
-    burst: Burst = None,
-    queue_ms: Queue = 50,
-    congestion: Congestion = None,
-    as_json: Json = False,
-) -> int:
+def check(asked: Check) -> int:
     """Measure the links for about 8 seconds: goodput, round-trip time, and goodput in a host.
 
     The exit code is 1 if this machine cannot carry all links at the given rate.
@@ -121,84 +139,46 @@ def check(
     from ..lab import cluster
 
     with Console(stderr=True).status("measuring the links ..."):
-        result = cluster.check(_spec(nodes, rate, 1, burst, queue_ms, congestion))
-    if as_json:
-        print_json(result.as_dict())
+        result = cluster.check(asked.spec())
+    if asked.json:
+        print_json(vars(result))
     else:
         print(_text(result))
     return 1 if result.too_slow else 0
 
 
-def shell(
-    nodes: Nodes,
-    rate: Rate,
-    per_node: PerNode = 1,
-    burst: Burst = None,
-    queue_ms: Queue = 50,
-    congestion: Congestion = None,
-    clock_skew: ClockSkew = None,
-) -> int:
+def shell(asked: Ranks) -> int:
     """Open a shell on the first host; mpirun uses all hosts in it.
 
     Example: latecomer lab shell --nodes 4 --rate 200mbit
     """
     from ..lab import cluster
 
-    spec = cluster.settle(_spec(nodes, rate, per_node, burst, queue_ms, congestion, clock_skew))
-    say(f"{spec.describe()}; hosts node0 to node{nodes - 1}; leave with exit")
+    spec = cluster.settle(asked.spec(asked.per_node, asked.clock_skew))
+    say(f"{spec.describe()}; hosts node0 to node{spec.nodes - 1}; leave with exit")
     return cluster.shell(spec)
 
 
-def _spec(
-    nodes: int,
-    rate: str,
-    per_node: int,
-    burst: str | None,
-    queue_ms: int,
-    congestion: str | None,
-    clock_skew: str | None = None,
-) -> cluster.LabSpec:
-    from ..lab import cluster
-
-    return cluster.LabSpec(
-        nodes,
-        cluster.parse_rate(rate),
-        per_node=per_node,
-        burst_bytes=None if burst is None else cluster.parse_bytes(burst),
-        queue_ms=queue_ms,
-        congestion=congestion,
-        clock_skew_s=cluster.parse_skew(clock_skew or "0"),
-    )
-
-
 def _text(result: cluster.CheckResult) -> str:
+    rtt = (result.rtt_median_s, result.rtt_q1_s, result.rtt_q3_s)
+    slowest = _mbit(result.ring_slowest_bits_per_s)
+    used = f"{result.congestion}; in a host {result.local_congestion}"
     rows = [
         ("network", result.network),
-        (
-            "congestion control in force",
-            f"{result.congestion}; in a host {result.local_congestion}",
-        ),
+        ("congestion control in force", used),
         ("goodput expected", _mbit(result.expected_bits_per_s)),
         ("goodput, one way", _mbit(result.one_way_bits_per_s)),
         ("goodput, both ways at once", _mbit(result.both_ways_bits_per_s)),
-        (
-            f"goodput, all {result.nodes} links at once",
-            f"{_mbit(result.ring_bits_per_s)} (slowest {_mbit(result.ring_slowest_bits_per_s)})",
-        ),
-        ("round trip, median [quartiles]", _round_trip(result)),
+        (f"goodput, all {result.nodes} links at once",
+         f"{_mbit(result.ring_bits_per_s)} (slowest {slowest})"),
+        ("round trip, median [quartiles]",
+         "{:.0f} us [{:.0f}-{:.0f}]".format(*(1e6 * time for time in rtt))),
         ("goodput in a host, by TCP", _mbit(result.local_bits_per_s)),
-        *(
-            (f"in a host, {name}", "memory" if shared else "TCP on the loopback")
-            for name, shared in result.hosts_memory.items()
-        ),
+        *((f"in a host, {name}", "memory" if shared else "TCP on the loopback")
+          for name, shared in result.hosts_memory.items()),
         ("verdict", f"too slow: {result.too_slow}" if result.too_slow else "as asked for"),
-    ]
+    ]  # fmt: skip
     return "\n".join(f"{name:30} {value}" for name, value in rows)
-
-
-def _round_trip(result: cluster.CheckResult) -> str:
-    times = (result.rtt_median_s, result.rtt_q1_s, result.rtt_q3_s)
-    return "{:.0f} us [{:.0f}-{:.0f}]".format(*(1e6 * time for time in times))
 
 
 def _mbit(bits_per_s: float) -> str:

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ..base.limits import MOST_RANKS, MOST_SEED
 from ..command import declare
-from ..command.declare import Option, UsageError, bad_value, flag
+from ..command.declare import Option, Seconds, UsageError, bad_value, flag
 from ..lab.options import choices
+from ..lab.options.choices import one_of
+from ..launch.program import PREFIX
 
+if TYPE_CHECKING:
+    from ..lab.bench.places import Place
 
-@dataclass(frozen=True)
-class Common:
-    """What verbs say alike about an option."""
-
-    meaning: str
-    short: str = ""
-    old: tuple[str, ...] = ()  # names of earlier versions, which are accepted and not shown
-
-
-COMMON = {
-    "--ranks": Common("numbers of ranks", short="-n"),
-    "--nodes": Common("numbers of nodes; ranks are nodes times --per-node"),
-    "--per-node": Common("ranks of each node"),
-    "--placement": Common("the node of each rank"),
-    "--place": Common("where a verb measures: lab, local or inherit"),
-    "--network": Common("costs of messages"),
-    "--collective": Common("collectives", old=("--collectives",)),
-    "--algorithms": Common("algorithms, by name"),
-    "--bytes": Common("sizes of the whole vector"),
-    "--count": Common("elements of the whole vector"),
-    "--arrivals": Common("when ranks arrive", old=("--arrival", "--times")),
-    "--delay": Common("how late ranks are"),
-    "--seed": Common("the seed of all that is random"),
-    "--iterations": Common("how often a thing is measured or drawn"),
-    "--budget": Common("for how long a verb works, about", old=("--seconds",)),
-    "--deadline": Common("seconds after which all is ended"),
-    "--format": Common("the form of the printed result"),
-    "--output": Common("a file for the result", short="-o"),
-    "--html": Common("a file for the page", old=("--report",)),
-    "--svg": Common("a file for the picture of a call", old=("--picture",)),
-    "--plot": Common("a file for a plot"),
-    "--mpi": Common("the MPI library"),
+SHORT = {"--ranks": "-n", "--output": "-o"}
+OLD = {  # names of earlier versions, which are accepted and not shown
+    "--collective": ("--collectives",),
+    "--arrivals": ("--arrival", "--times"),
+    "--budget": ("--seconds",),
+    "--html": ("--report",),
+    "--svg": ("--picture",),
 }
 
 
@@ -57,32 +38,9 @@ def option(
     max: float | None = None,  # noqa: A002
     old: tuple[str, ...] = (),
 ) -> Option:
-    """An option of a verb, with the spellings that the table has for it."""
-    known = COMMON.get(name, Common(""))
-    return declare.option(
-        name, metavar, help, known.short, min=min, max=max, old=(*known.old, *old)
-    )
-
-
-Json = Annotated[bool, flag("--json", "Print one JSON object.")]
-FormatJson = Annotated[bool, flag("--json", "Print JSON, as --format json does.")]
-
-ClockSkew = Annotated[
-    str | None,
-    option("--clock-skew", "TIME", "Give each host of the lab a monotonic clock of its own, which "
-           "is ahead by some part of TIME, as in 5s. By default hosts share one clock."),
-]  # fmt: skip
-
-PerNode = Annotated[
-    int | None,
-    option("--per-node", "K", "Put so many consecutive ranks on each node; they share its link and "
-           "memory. The default is 1.", min=1, max=MOST_RANKS),
-]  # fmt: skip
-Placement = Annotated[
-    str | None,
-    option("--placement", "LIST", "Name the node of each rank, as in 0,0,1,1. Ranks of a node "
-           "share its link and memory."),
-]  # fmt: skip
+    """An option of a verb, with the spellings that the tables have for it."""
+    every = (*OLD.get(name, ()), *old)
+    return declare.option(name, metavar, help, SHORT.get(name, ""), min=min, max=max, old=every)
 
 
 def nodes_for(ranks: int | None, nodes: int | None, per_node: int | None) -> int | None:
@@ -104,72 +62,171 @@ def refuse(why: str, options: Mapping[str, object]) -> None:
             raise UsageError(f"{why}; leave out {name}")
 
 
-# Options of the benchmark, measured or simulated
-Collective = Annotated[
-    str,
-    option("--collective", "NAME", "Use allreduce, allgather, reduce, bcast, gather or scatter."),
+Json = Annotated[bool, flag("--json", "Print one JSON object.")]
+Arrivals = Annotated[str, option(
+    "--arrivals", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV file "
+    "has one line for each iteration, with the delay of each rank: 0,0.005,0 or 0,5ms,0. A FILE of "
+    "latecomer atlas has a program's arrivals; WHICH is a collective or the number of a place."
+)]  # fmt: skip
+Estimate = Annotated[str, option(
+    "--estimate", "|".join(choices.ESTIMATES), "Tell algorithms the true arrival times, the times "
+    "that the library estimates from earlier calls, or the reversed times."
+)]  # fmt: skip
+Seed = Annotated[int, option(
+    "--seed", "N", "Seed the random arrival times, the data and the order of algorithms.",
+    min=0, max=MOST_SEED
+)]  # fmt: skip
+Compute = Annotated[
+    str, option("--compute", "TIME", "Emulate a computation of this length before each call.")
 ]
-Type = Annotated[
-    str, option("--type", "|".join(choices.TYPE_BYTES), "The vector holds numbers of this type.")
-]
-Op = Annotated[
-    str | None,
-    option("--op", "|".join(choices.OPERATORS), "Combine with this operator, in allreduce and "
-           "reduce. The default is sum."),
-]  # fmt: skip
-Root = Annotated[
-    int | None,
-    option("--root", "RANK", "Make this rank the root, in collectives that have one. The default "
-           "is rank 0.", min=0, max=MOST_RANKS - 1),
-]  # fmt: skip
-Arrivals = Annotated[
-    str,
-    option("--arrivals", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV "
-           "file has one line for each iteration, with the delay of each rank: 0,0.005,0 or "
-           "0,5ms,0. A FILE of latecomer atlas has a program's arrivals; WHICH is a collective or "
-           "the number of a place."),
-]  # fmt: skip
-Delay = Annotated[
-    str | None,
-    option("--delay", "LIST", "Delay late ranks by these times, as in 0,5ms,50ms. The default is "
-           "50ms."),
-]  # fmt: skip
-LateRank = Annotated[
-    int | None,
-    option(
-        "--late-rank",
-        "RANK",
-        "Delay this rank in the pattern onelate. The default is rank 1.",
-        min=0,
-        max=MOST_RANKS - 1,
-    ),
-]
-Estimate = Annotated[
-    str,
-    option("--estimate", "|".join(choices.ESTIMATES), "Tell algorithms the true arrival times, the "
-           "times that the library estimates from earlier calls, or the reversed times."),
-]  # fmt: skip
-Seed = Annotated[
-    int,
-    option("--seed", "N", "Seed the random arrival times, the data and the order of algorithms.",
-           min=0, max=MOST_SEED),
-]  # fmt: skip
-Format = Annotated[
-    str, option("--format", "|".join(choices.FORMATS), "Print the result in this format.")
-]
-Output = Annotated[
-    list[Path] | None,
-    option("--output", "FILE", "Also write the result to this file: as CSV or JSON if its name "
-           "ends in .csv or .json, else in the format of --format."),
-]  # fmt: skip
-Plot = Annotated[
-    list[Path] | None, option("--plot", "FILE", "Draw a plot into this .svg, .png or .html file.")
-]
-Ranks = Annotated[
-    int | None,
-    option("--ranks", "N", "Use so many ranks: --nodes times --per-node. Give --nodes or --ranks.",
-           min=1, max=MOST_RANKS),
-]  # fmt: skip
-Page = Annotated[
-    Path | None, option("--html", "FILE", "Write a page with plots and tables into this file.")
-]
+ClockSkew = Annotated[str | None, option(
+    "--clock-skew", "TIME", "Give each host of the lab a monotonic clock of its own, which is "
+    "ahead by some part of TIME, as in 5s. By default hosts share one clock."
+)]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nodes:
+    """The nodes of simulated ranks."""
+
+    per_node: Annotated[int | None, option(
+        "--per-node", "K", "Put so many consecutive ranks on each node; they share its link and "
+        "memory. The default is 1.", min=1, max=MOST_RANKS
+    )] = None  # fmt: skip
+    placement: Annotated[str | None, option(
+        "--placement", "LIST", "Name the node of each rank, as in 0,0,1,1. Ranks of a node share "
+        "its link and memory."
+    )] = None  # fmt: skip
+
+    def nodes_of(self, ranks: int) -> tuple[int, ...]:
+        """The node of each rank; empty: each has its own. Raises OptionError and ValueError."""
+        from ..lab.options.choose import choose_placement
+
+        return choose_placement(ranks, self.per_node, self.placement)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """The question of the benchmark, measured or simulated."""
+
+    collective: Annotated[str, option(
+        "--collective", "NAME", "Use allreduce, allgather, reduce, bcast, gather or scatter."
+    )] = "allreduce"  # fmt: skip
+    type: Annotated[str, option(
+        "--type", "|".join(choices.TYPE_BYTES), "The vector holds numbers of this type."
+    )] = "float32"  # fmt: skip
+    op: Annotated[str | None, option(
+        "--op", "|".join(choices.OPERATORS), "Combine with this operator, in allreduce and reduce. "
+        "The default is sum."
+    )] = None  # fmt: skip
+    root: Annotated[int | None, option(
+        "--root", "RANK", "Make this rank the root, in collectives that have one. The default is "
+        "rank 0.", min=0, max=MOST_RANKS - 1
+    )] = None  # fmt: skip
+    arrivals: Arrivals = "onelate"
+    delay: Annotated[str | None, option(
+        "--delay", "LIST", "Delay late ranks by these times, as in 0,5ms,50ms. The default is 50ms."
+    )] = None  # fmt: skip
+    late_rank: Annotated[int | None, option(
+        "--late-rank", "RANK", "Delay this rank in the pattern onelate. The default is rank 1.",
+        min=0, max=MOST_RANKS - 1
+    )] = None  # fmt: skip
+    estimate: Estimate = "perfect"
+    seed: Seed = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The forms of a benchmark's result."""
+
+    format: Annotated[str, option(
+        "--format", "|".join(choices.FORMATS), "Print the result in this format."
+    )] = "table"  # fmt: skip
+    output: Annotated[list[Path] | None, option(
+        "--output", "FILE", "Also write the result to this file: as CSV or JSON if its name ends "
+        "in .csv or .json, else in the format of --format."
+    )] = None  # fmt: skip
+    plot: Annotated[list[Path] | None, option(
+        "--plot", "FILE", "Draw a plot into this .svg, .png or .html file."
+    )] = None  # fmt: skip
+    html: Annotated[Path | None, option(
+        "--html", "FILE", "Write a page with plots and tables into this file."
+    )] = None  # fmt: skip
+    json: Annotated[bool, flag("--json", "Print JSON, as --format json does.")] = False
+
+    def forms(self, *more: Path | None) -> tuple[str, list[Path]]:
+        """The format to print, and the files to write, which `more` are apart from.
+
+        Raises OptionError, and UserError for files that cannot be written.
+        """
+        from ..lab.views import result
+
+        shown = "json" if self.json else one_of("--format", self.format, choices.FORMATS)
+        plots = [*(self.plot or ()), *([self.html] if self.html else ())]
+        result.check_report(self.html)
+        result.check_paths([*(self.output or ()), *filter(None, more)], plots)
+        return shown, [*(self.output or ()), *plots]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Where:
+    """The place where something is measured."""
+
+    ranks: Annotated[int | None, option(
+        "--ranks", "N", "Use so many ranks: --nodes times --per-node. Give --nodes or --ranks.",
+        min=1, max=MOST_RANKS
+    )] = None  # fmt: skip
+    nodes: Annotated[int | None, option(
+        "--nodes", "N", "Use so many nodes. The default is 8 in the lab, 4 with --place local.",
+        min=1, max=MOST_RANKS
+    )] = None  # fmt: skip
+    rate: Annotated[str | None, option(
+        "--rate", "R", "Limit the links of the lab to this rate. The default is 200mbit."
+    )] = None  # fmt: skip
+    per_node: Annotated[int, option(
+        "--per-node", "K", "Start so many ranks on each node.", min=1, max=MOST_RANKS
+    )] = 1  # fmt: skip
+    place: Annotated[str | None, option(
+        "--place", "|".join(choices.PLACES), "Run in the emulated cluster, on this machine without "
+        "it, or in the MPI job that started this command. The default is lab where it works, else "
+        "local."
+    )] = None  # fmt: skip
+    network: Annotated[str | None, option(
+        "--network", "COSTS", "Plan with these costs, as in alpha=50us,beta=8ns,gamma=0.1ns, or "
+        "with those in @FILE. The default is LATECOMER_NETWORK, else the costs that calibrate "
+        "saved for this place."
+    )] = None  # fmt: skip
+    mpi: Annotated[str | None, option("--mpi", "openmpi|mpich", "Use this MPI library.")] = None
+    deadline: Annotated[Seconds | None, option(
+        "--deadline", "TIME", "Kill a job after this time, as in 90, 10m or 2h. The default is 5 "
+        "times the expected time, and at least 600 s."
+    )] = None  # fmt: skip
+
+    def quiet(self) -> None:
+        """Make the ranks of a job but the first one silent, so that only that one speaks."""
+        from ..lab.bench.places import rank_of_job
+
+        if "inherit" in (self.place, self.network) and rank_of_job():
+            sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the end
+
+    def find(self, prefix: str = PREFIX, clock_skew: str | None = None) -> Place:
+        """The place for the programs of this prefix. Raises UserError."""
+        from ..lab.bench.places import find_place
+
+        place, costs = self.place_and_costs()
+        nodes = nodes_for(self.ranks, self.nodes, self.per_node)
+        return find_place(
+            place, nodes, self.rate, self.per_node, self.mpi, clock_skew, prefix, costs
+        )
+
+    def place_and_costs(self) -> tuple[str | None, str | None]:
+        """The two options; --network named the place once. Raises OptionError."""
+        place, network = self.place, self.network
+        if network not in choices.PLACES:
+            return place, network
+        if place not in (None, network):
+            raise choices.OptionError(
+                f"--place {place} with --network", network, "use --place alone"
+            )
+        choices.deprecated(f"--network {network}", f"--place {network}")
+        return network, None

@@ -2,51 +2,68 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.limits import MOST_OF_JOB
 from ..base.output import print_json
 from ..command.declare import UsageError, argument
-from .options import Json, PerNode, Placement, option
+from .options import Json, Nodes, option
 
 if TYPE_CHECKING:
     from ..lab.rules import Explained, Question, RulesFile
 
 File = Annotated[Path, argument("FILE", "A file of rules, as `latecomer tune` writes it.")]
-Collective = Annotated[
-    str | None,
-    option("--collective", "NAME", "Ask about a call of allreduce, allgather, reduce, bcast, "
-           "gather or scatter. By default all rules are listed."),
-]  # fmt: skip
-Ranks = Annotated[
-    int | None,
-    option("--ranks", "N", "Ask about a communicator of so many ranks.", min=1, max=MOST_OF_JOB),
-]
-Bytes = Annotated[
-    str | None,
-    option("--bytes", "SIZE", "Ask about a message of this size, as in 4MiB: the whole vector."),
-]
-Delay = Annotated[
-    str | None,
-    option("--delay", "TIME", "Expect so much time from the first arrival to the last, as in "
-           "300ms. The default is 0.", old=("--imbalance",)),
-]  # fmt: skip
-LateRanks = Annotated[
-    int,
-    option(
-        "--late-ranks",
-        "N",
-        "Expect so many ranks to come last. The default is 1.",
-        min=1,
-        max=MOST_OF_JOB,
-    ),
-]
-Network = Annotated[
-    str | None,
-    option("--network", "COSTS", "Take the time of a transfer from these costs, as in "
-           "alpha=50us,beta=8ns. The default is LATECOMER_NETWORK, else the file's."),
-]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Nodes):
+    """The options of rules explain."""
+
+    file: File
+    collective: Annotated[str | None, option(
+        "--collective", "NAME", "Ask about a call of allreduce, allgather, reduce, bcast, gather "
+        "or scatter. By default all rules are listed."
+    )] = None  # fmt: skip
+    ranks: Annotated[int | None, option(
+        "--ranks", "N", "Ask about a communicator of so many ranks.", min=1, max=MOST_OF_JOB
+    )] = None  # fmt: skip
+    bytes: Annotated[str | None, option(
+        "--bytes", "SIZE", "Ask about a message of this size, as in 4MiB: the whole vector."
+    )] = None  # fmt: skip
+    delay: Annotated[str | None, option(
+        "--delay", "TIME", "Expect so much time from the first arrival to the last, as in 300ms. "
+        "The default is 0.", old=("--imbalance",)
+    )] = None  # fmt: skip
+    late_ranks: Annotated[int, option(
+        "--late-ranks", "N", "Expect so many ranks to come last. The default is 1.",
+        min=1, max=MOST_OF_JOB
+    )] = 1  # fmt: skip
+    network: Annotated[str | None, option(
+        "--network", "COSTS", "Take the time of a transfer from these costs, as in "
+        "alpha=50us,beta=8ns. The default is LATECOMER_NETWORK, else the file's."
+    )] = None  # fmt: skip
+    json: Json = False
+
+    def question(self) -> Question | None:
+        """The call; None: there is none. Raises UsageError, RuleError and ValueError."""
+        from ..core.compiled import core
+        from ..lab.rules import Question
+
+        if self.collective is None or self.ranks is None or self.bytes is None:
+            if not self.collective == self.ranks == self.bytes == self.delay:
+                raise UsageError("give --collective, --ranks and --bytes together, or none of them")
+            return None
+        spread = self.per_node is not None or self.placement is not None
+        return Question(
+            self.collective,
+            self.ranks,
+            core.parse_bytes("--bytes", self.bytes),
+            core.parse_seconds("--delay", self.delay or "0"),
+            self.late_ranks,
+            self.nodes_of(self.ranks) if spread else None,
+        )
 
 
 def check(file: File, as_json: Json = False) -> int:
@@ -66,18 +83,7 @@ def check(file: File, as_json: Json = False) -> int:
     return 0
 
 
-def explain(
-    file: File,
-    collective: Collective = None,
-    ranks: Ranks = None,
-    size: Bytes = None,
-    delay: Delay = None,
-    late_ranks: LateRanks = 1,
-    per_node: PerNode = None,
-    placement: Placement = None,
-    network: Network = None,
-    as_json: Json = False,
-) -> int:
+def explain(asked: Options) -> int:
     """Say which rule of a file serves a call, and why those before it do not; or list all rules.
 
     Give --collective, --ranks and --bytes together to ask about a call.
@@ -85,48 +91,33 @@ def explain(
     Example: latecomer rules explain rules.json --collective allreduce --ranks 16 --bytes 4MiB
     --delay 300ms
     """
-    from ..core.compiled import core
-    from ..lab.options.placement import choose_placement
-    from ..lab.rules import Question, read
     from ..lab.rules import explain as ask
+    from ..lab.rules import read
 
-    found = read(file)
-    if collective is None or ranks is None or size is None:
-        if not collective == ranks == size == delay:
-            raise UsageError("give --collective, --ranks and --bytes together, or none of them")
-        return _list(found, as_json)
-    nodes = None
-    if per_node is not None or placement is not None:
-        nodes = list(choose_placement(ranks, per_node, placement))
-    question = Question(
-        collective,
-        ranks,
-        core.parse_bytes("--bytes", size),
-        core.parse_seconds("--delay", delay or "0"),
-        late_ranks,
-        nodes,
-    )
-    answer = ask(found, question, network)
-    if as_json:
+    found, question = read(asked.file), asked.question()
+    if question is None:
+        _list(found, asked.json)
+        return 0
+    answer = ask(found, question, asked.network)
+    if asked.json:
         print_json(_as_json(question, answer))
     else:
         print(_text(found, question, answer))
     return 0
 
 
-def _list(file: RulesFile, as_json: bool) -> int:
+def _list(file: RulesFile, as_json: bool) -> None:
     from ..lab.rules import in_words
 
     if as_json:
         print_json({"file": str(file.path), "collectives": file.collectives})
-        return 0
+        return
     for name, entries in file.collectives.items():
         for entry in entries:
             print(f"{name}, {_communicators(entry)}")
             for rule in entry["rules"]:
                 print(f"  {in_words(rule)}: {_served(rule)}")
             print("  others: auto")
-    return 0
 
 
 def _communicators(entry: dict[str, Any]) -> str:

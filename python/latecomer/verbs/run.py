@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,110 +24,127 @@ if TYPE_CHECKING:
 
 _TURNS = 3
 
-Command = Annotated[
-    list[str] | None,
-    argument("COMMAND...", "A launcher (mpirun, mpiexec, srun) and its arguments."),
-]
-Observe = Annotated[
-    bool,
-    flag("--observe", "Look without changing any collective: the MPI library carries out all of "
-         "them, as without this command."),
-]  # fmt: skip
-PreloadOnly = Annotated[
-    bool,
-    flag("--preload-only", "Start nothing: print the variables that put the library into the "
-         "ranks, for launchers that this command does not know. No COMMAND is needed."),
-]  # fmt: skip
-Verbose = Annotated[
-    bool,
-    flag("--verbose", "Print the tables of rank 0's calls, too, whose calls they were, and an "
-         "estimate of the time that latecomer saved."),
-]  # fmt: skip
-Algorithm = Annotated[
-    str | None,
-    option("--algorithm", "LIST", "Use these algorithms: a name for all collectives "
-           "that have it, or "
-           "'allreduce:ring;bcast:binomial'. The default is auto."),
-]  # fmt: skip
-Off = Annotated[bool, flag("--off", "Run the same without the library.")]
-Reproducible = Annotated[
-    bool, flag("--reproducible", "Make results of handled calls the same bits from run to run.")
-]
-Progress = Annotated[
-    str | None,
-    option("--progress", "none|thread", "Add a progress thread to each rank. It needs "
-           "MPI_THREAD_MULTIPLE."),
-]  # fmt: skip
-MinBytes = Annotated[
-    str | None,
-    option("--min-bytes", "N", "Leave vectors below so many bytes to the MPI library. The default "
-           "is 1KiB."),
-]  # fmt: skip
-Rules = Annotated[
-    Path | None,
-    option("--rules", "FILE", "Let these rules choose where the algorithm is auto: see latecomer "
-           "rules."),
-]  # fmt: skip
-Wisdom = Annotated[
-    Path | None,
-    option("--wisdom", "FILE", "Begin with what earlier jobs have learnt of the network, which "
-           "this file keeps, and add what this one learns."),
-]  # fmt: skip
-Compare = Annotated[
-    bool, flag("--compare", "Run with and without the library in turns, and print the difference.")
-]
-Turns = Annotated[
-    int | None,
-    option("--turns", "N", "Compare over so many turns of three runs each. The default is 3.",
-           min=1, max=1000),
-]  # fmt: skip
-Html = Annotated[
-    Path | None,
-    option("--html", "FILE", "Write the page of the trace into this file. It needs --trace."),
-]
-Output = Annotated[
-    Path | None,
-    option("--output", "FILE", "Write rank 0's report to this file, as JSON if its name ends in "
-           ".json; --verbose prints it.", old=("--report",)),
-]  # fmt: skip
-TraceFolder = Annotated[
-    Path | None,
-    option("--trace", "FOLDER", "Trace all calls into this folder, which must not hold a trace; "
-           "latecomer report FOLDER reads it. With --compare each run has a folder in it; those "
-           "without latecomer are observed, and what became longer is said at the end."),
-]  # fmt: skip
-NoMessages = Annotated[
-    bool,
-    flag("--no-messages", "Leave messages between two ranks out of the trace, which has "
-         "collectives alone then."),
-]  # fmt: skip
-Deadline = Annotated[
-    Seconds | None,
-    option("--deadline", "TIME", "Kill a run after this time: 90, 10m or 2h. None by default."),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of run."""
+
+    command: Annotated[list[str] | None, argument(
+        "COMMAND...", "A launcher (mpirun, mpiexec, srun) and its arguments."
+    )] = None  # fmt: skip
+    observe: Annotated[bool, flag(
+        "--observe", "Look without changing any collective: the MPI library carries out all of "
+        "them, as without this command."
+    )] = False  # fmt: skip
+    algorithm: Annotated[str | None, option(
+        "--algorithm", "LIST", "Use these algorithms: a name for all collectives that have it, or "
+        "'allreduce:ring;bcast:binomial'. The default is auto."
+    )] = None  # fmt: skip
+    off: Annotated[bool, flag("--off", "Run the same without the library.")] = False
+    reproducible: Annotated[bool, flag(
+        "--reproducible", "Make results of handled calls the same bits from run to run."
+    )] = False  # fmt: skip
+    progress: Annotated[str | None, option(
+        "--progress", "none|thread", "Add a progress thread to each rank. It needs "
+        "MPI_THREAD_MULTIPLE."
+    )] = None  # fmt: skip
+    min_bytes: Annotated[str | None, option(
+        "--min-bytes", "N", "Leave vectors below so many bytes to the MPI library. The default is "
+        "1KiB."
+    )] = None  # fmt: skip
+    rules: Annotated[Path | None, option(
+        "--rules", "FILE", "Let these rules choose where the algorithm is auto: see latecomer "
+        "rules."
+    )] = None  # fmt: skip
+    wisdom: Annotated[Path | None, option(
+        "--wisdom", "FILE", "Begin with what earlier jobs have learnt of the network, which this "
+        "file keeps, and add what this one learns."
+    )] = None  # fmt: skip
+    compare: Annotated[bool, flag(
+        "--compare", "Run with and without the library in turns, and print the difference."
+    )] = False  # fmt: skip
+    turns: Annotated[int | None, option(
+        "--turns", "N", "Compare over so many turns of three runs each. The default is 3.",
+        min=1, max=1000
+    )] = None  # fmt: skip
+    trace: Annotated[Path | None, option(
+        "--trace", "FOLDER", "Trace all calls into this folder, which must not hold a trace; "
+        "latecomer report FOLDER reads it. With --compare each run has a folder in it; those "
+        "without latecomer are observed, and what became longer is said at the end."
+    )] = None  # fmt: skip
+    no_messages: Annotated[bool, flag(
+        "--no-messages", "Leave messages between two ranks out of the trace, which has collectives "
+        "alone then."
+    )] = False  # fmt: skip
+    html: Annotated[Path | None, option(
+        "--html", "FILE", "Write the page of the trace into this file. It needs --trace."
+    )] = None  # fmt: skip
+    output: Annotated[Path | None, option(
+        "--output", "FILE", "Write rank 0's report to this file, as JSON if its name ends in "
+        ".json; --verbose prints it.", old=("--report",)
+    )] = None  # fmt: skip
+    preload_only: Annotated[bool, flag(
+        "--preload-only", "Start nothing: print the variables that put the library into the ranks, "
+        "for launchers that this command does not know. No COMMAND is needed."
+    )] = False  # fmt: skip
+    verbose: Annotated[bool, flag(
+        "--verbose", "Print the tables of rank 0's calls, too, whose calls they were, and an "
+        "estimate of the time that latecomer saved."
+    )] = False  # fmt: skip
+    deadline: Annotated[Seconds | None, option(
+        "--deadline", "TIME", "Kill a run after this time: 90, 10m or 2h. None by default."
+    )] = None  # fmt: skip
+    json: Json = False
+
+    def wishes(self) -> Wishes:
+        """What the drop-in library is told."""
+        from ..launch.dropin import Wishes
+
+        return Wishes(
+            self.algorithm, self.reproducible, self.progress, self.min_bytes, self.output,
+            self.rules, self.trace, self.observe, self.verbose, self.wisdom, not self.no_messages,
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Check that the options go together. Raises UsageError."""
+        changing = {"--algorithm": self.algorithm, "--reproducible": self.reproducible,
+                    "--progress": self.progress, "--rules": self.rules,
+                    "--wisdom": self.wisdom}  # fmt: skip
+        if self.reproducible and "auto:random" in (self.algorithm or ""):
+            refuse("auto:random takes another algorithm in each call", {"--reproducible": True})
+        if self.off and self.compare:
+            raise UsageError("--off and --compare exclude each other: --compare runs both")
+        if self.observe:
+            if self.off or self.compare:
+                what = "--observe needs one run with the library"
+                raise UsageError(f"{what}; leave out --off or --compare")
+            refuse("--observe changes no collective", changing)
+        if not self.compare:
+            refuse("--turns is for --compare", {"--turns": self.turns})
+        self._check_trace()
+        if self.off:
+            refuse("--off runs without the library", {
+                **changing, "--min-bytes": self.min_bytes, "--output": self.output,
+                "--verbose": self.verbose,
+            })  # fmt: skip
+
+    def _check_trace(self) -> None:
+        from ..report.trace.native import is_folder_of_trace
+
+        if self.html and not self.trace:
+            raise UsageError(f"--html {self.html} is the page of a trace; it needs --trace FOLDER")
+        if not self.wishes().variables().get("LATECOMER_TRACE"):
+            refuse("--no-messages is for --trace", {"--no-messages": self.no_messages})
+        if self.trace and self.off:
+            raise UsageError("--trace needs a run with the library; leave out --off")
+        folders = [self.trace] if self.trace else []
+        if self.compare and self.trace and self.trace.is_dir():
+            folders += self.trace.iterdir()
+        if any(map(is_folder_of_trace, folders)):
+            raise UsageError(f"--trace: {self.trace} holds a trace; name another folder")
 
 
-def run(
-    command: Command = None,
-    observe: Observe = False,
-    algorithm: Algorithm = None,
-    off: Off = False,
-    reproducible: Reproducible = False,
-    progress: Progress = None,
-    min_bytes: MinBytes = None,
-    rules: Rules = None,
-    wisdom: Wisdom = None,
-    compare: Compare = False,
-    turns: Turns = None,
-    trace: TraceFolder = None,
-    no_messages: NoMessages = False,
-    html: Html = None,
-    output: Output = None,
-    preload_only: PreloadOnly = False,
-    verbose: Verbose = False,
-    deadline: Deadline = None,
-    as_json: Json = False,
-) -> int:
+def run(asked: Options) -> int:
     """Run an MPI program with the drop-in library in its ranks, and say who is late.
 
     Its collectives become latecomer's where these are faster. Sums of floating-point numbers may
@@ -136,75 +154,22 @@ def run(
 
     Example: latecomer run --observe -- mpirun -n 4 ./app
     """
-    from ..launch.dropin import Wishes
     from . import settings
 
-    if html is None and output is not None and output.suffix == ".html":
-        html, output = output, None
-    wishes = Wishes(
-        algorithm, reproducible, progress, min_bytes, output, rules, trace,
-        observe, verbose, wisdom, not no_messages,
-    )  # fmt: skip
-    _check(wishes, off, compare, turns, html)
+    if asked.html is None and asked.output is not None and asked.output.suffix == ".html":
+        asked = replace(asked, html=asked.output, output=None)
+    asked.check()
+    wishes = asked.wishes()
     settings.check_values(wishes)
-    if preload_only:
-        _check_preload_only(command, off, compare, html, deadline)
-        return _print_variables(wishes, as_json)
-    launcher = launcher_of(command, "run")
-    settings.check_files(wishes, html)
-    if compare:
-        return _compare(launcher, wishes, turns or _TURNS, html, deadline, as_json)
-    return _run(launcher, wishes, off, html, deadline, as_json)
-
-
-def _check(wishes: Wishes, off: bool, compare: bool, turns: int | None, page: Path | None) -> None:
-    """Check that the options go together. Raises UsageError."""
-    changing = {"--algorithm": wishes.algorithm, "--reproducible": wishes.reproducible,
-                "--progress": wishes.progress, "--rules": wishes.rules,
-                "--wisdom": wishes.wisdom}  # fmt: skip
-    if wishes.reproducible and "auto:random" in (wishes.algorithm or ""):
-        refuse("auto:random takes another algorithm in each call", {"--reproducible": True})
-    if off and compare:
-        raise UsageError("--off and --compare exclude each other: --compare runs both")
-    if wishes.observe:
-        if off or compare:
-            raise UsageError(
-                "--observe needs one run with the library; leave out --off or --compare"
-            )
-        refuse("--observe changes no collective", changing)
-    if not compare:
-        refuse("--turns is for --compare", {"--turns": turns})
-    _check_trace(wishes, off, compare, page)
-    if off:
-        refuse("--off runs without the library", {
-            **changing, "--min-bytes": wishes.min_bytes, "--output": wishes.report,
-            "--verbose": wishes.verbose,
+    if asked.preload_only:
+        refuse("--preload-only starts nothing", {
+            "COMMAND": asked.command, "--off": asked.off, "--compare": asked.compare,
+            "--html": asked.html, "--deadline": asked.deadline,
         })  # fmt: skip
-
-
-def _check_trace(wishes: Wishes, off: bool, compare: bool, page: Path | None) -> None:
-    from ..report.trace.native import is_folder_of_trace
-
-    if page and not wishes.trace:
-        raise UsageError(f"--html {page} is the page of a trace; it needs --trace FOLDER")
-    if not wishes.variables().get("LATECOMER_TRACE"):
-        refuse("--no-messages is for --trace", {"--no-messages": not wishes.messages})
-    if wishes.trace and off:
-        raise UsageError("--trace needs a run with the library; leave out --off")
-    folders = [wishes.trace] if wishes.trace else []
-    if compare and wishes.trace and wishes.trace.is_dir():
-        folders += wishes.trace.iterdir()
-    if any(map(is_folder_of_trace, folders)):
-        raise UsageError(f"--trace: {wishes.trace} holds a trace; name another folder")
-
-
-def _check_preload_only(
-    command: list[str] | None, off: bool, compare: bool, page: Path | None, deadline: float | None
-) -> None:
-    refuse("--preload-only starts nothing", {
-        "COMMAND": command, "--off": off, "--compare": compare, "--html": page,
-        "--deadline": deadline,
-    })  # fmt: skip
+        return _print_variables(wishes, asked.json)
+    launcher = launcher_of(asked.command, "run")
+    settings.check_files(wishes, asked.html)
+    return (_compare if asked.compare else _run)(launcher, wishes, asked)
 
 
 def launcher_of(command: list[str] | None, verb: str) -> list[str]:
@@ -244,48 +209,33 @@ def _print_variables(wishes: Wishes, as_json: bool) -> int:
     return 0
 
 
-def _note(trace: Path, command: list[str]) -> None:
-    """For the report: how the trace was made."""
+def _run(command: list[str], wishes: Wishes, asked: Options) -> int:
+    from ..launch.dropin import run_once
     from ..launch.mpi import library_of
     from ..report.trace.about import note
     from ..report.trace.native import is_folder_of_trace
-
-    if is_folder_of_trace(trace):
-        note(trace, command, library_of(command[0]))
-
-
-def _run(
-    command: list[str],
-    wishes: Wishes,
-    off: bool,
-    page: Path | None,
-    deadline: float | None,
-    as_json: bool,
-) -> int:
-    from ..launch.dropin import run_once
-    from ..report.trace.native import is_folder_of_trace
     from .settings import claimed
 
+    trace, off = asked.trace, asked.off
     try:
-        with claimed(wishes.trace):
+        with claimed(trace):
             try:
-                ended = run_once(command, wishes, off=off, deadline=deadline)
+                ended = run_once(command, wishes, off=off, deadline=asked.deadline)
             finally:
-                if wishes.trace:
-                    _note(wishes.trace, command)
+                if trace and is_folder_of_trace(trace):  # for the report: how it was made
+                    note(trace, command, library_of(command[0]))
     except KeyboardInterrupt:
-        if (folder := wishes.trace) and is_folder_of_trace(folder):
-            say(f"the trace so far: {called()} report {shlex.quote(str(folder))}")
+        if trace and is_folder_of_trace(trace):
+            say(f"the trace so far: {called()} report {shlex.quote(str(trace))}")
         raise
     except DeadlineError as error:
-        remedy = f"{error.remedy}; {_kept(wishes.trace)}"
+        remedy = f"{error.remedy}; {_kept(trace)}"
         raise DeadlineError(error.what, error.value, remedy) from None
-    answer = None if off else _answer(command, ended, wishes.trace, page)
-    if as_json:
+    answer = None if off else _answer(command, ended, trace, asked.html)
+    if asked.json:
         value = {"code": ended.code, "seconds": ended.seconds, "job": ended.summary}
         print_json(value | {"answer": vars(answer) if answer else None})
-        return ended.code
-    if not off:
+    elif not off:
         _say_all(_lines(command, ended, answer, wishes))
     return ended.code
 
@@ -327,7 +277,6 @@ def _answer_of_trace(
 
 def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") -> Answer:
     import time
-    from dataclasses import replace
 
     from ..report.analysis.answer import answer_of
     from ..report.analysis.code import lines_of
@@ -341,20 +290,14 @@ def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") 
     return answer_of(replace(told, after=after, traces=fresh_folder()))
 
 
-def _compare(
-    command: list[str],
-    wishes: Wishes,
-    turns: int,
-    page: Path | None,
-    deadline: float | None,
-    as_json: bool,
-) -> int:
+def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
     from ..launch.dropin import Comparison, compare
     from .compare import compare_traces, comparison_json
 
-    if wishes.trace:
-        wishes.trace.mkdir(mode=0o700, exist_ok=True)
-    result = compare(command, wishes, turns=turns, deadline=deadline, progress=say)
+    turns = asked.turns or _TURNS
+    if asked.trace:
+        asked.trace.mkdir(mode=0o700, exist_ok=True)
+    result = compare(command, wishes, turns=turns, deadline=asked.deadline, progress=say)
     if not isinstance(result, Comparison):
         if result.code:
             say(f"a run failed with exit code {result.code}; its output is above, or run it alone")
@@ -363,11 +306,12 @@ def _compare(
             f"it: {_why_inactive(command, result)}")  # fmt: skip
         return 1
     traces = None
-    if not as_json:
+    if not asked.json:
         print(result.text())
-    if wishes.trace:
-        traces = compare_traces(wishes.trace, turns, partial(_look, command), page, as_json)
-    if as_json:
+    if asked.trace:
+        look = partial(_look, command)
+        traces = compare_traces(asked.trace, turns, look, asked.html, asked.json)
+    if asked.json:
         print_json(comparison_json(result) | {"traces": traces})
         return 0
     if job := result.last.summary:
@@ -377,10 +321,12 @@ def _compare(
 
 
 def _look(command: list[str], folder: Path) -> Seen:
+    from ..launch.mpi import library_of
     from ..report.trace import read
+    from ..report.trace.about import note
     from .report import see
 
-    _note(folder, command)
+    note(folder, command, library_of(command[0]))
     return see(read(folder), {"skip": None})
 
 

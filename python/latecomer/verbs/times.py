@@ -1,8 +1,11 @@
-"""Times of `show`: in steps, as in the figures of papers, or in seconds on a given network."""
+"""Times of `show`: in steps, as in the figures of papers, or in seconds on a given network; and the
+segments or blocks of a vector, where the user names none.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -83,3 +86,26 @@ def _in_seconds(text: str) -> float:
     from ..core.compiled import core
 
     return core.parse_seconds("arrival", text.strip())
+
+
+def named_pieces(algorithm: str) -> int | None:
+    """The value of the algorithm's own parameter `segments` or `blocks`."""
+    given = re.search(r":(?:segments|blocks)=(\d+)", algorithm)
+    return int(given[1]) if given else None
+
+
+def with_pieces(algorithm: str, collective: str, ranks: int, *, blocks: bool) -> str:
+    """Add their number, where the algorithm has it: a segment for each rank or, if asked, two
+    blocks. In steps, longer segments would cost nothing.
+    """
+    from ..core.registry import row_of
+
+    row = row_of(collective, algorithm)
+    names = {parameter.name for parameter in row.parameters} if row else set()
+    if named_pieces(algorithm) is not None:
+        return algorithm
+    if "segments" in names:
+        return f"{algorithm}:segments={ranks}"
+    if "blocks" in names and blocks:
+        return f"{algorithm}:blocks={2 * ranks}"
+    return algorithm

@@ -2,105 +2,99 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.called import command_line
 from ..base.limits import MOST_ITERATIONS
 from ..base.output import print_json, say
-from ..command.declare import Seconds, UsageError, argument, bad_value
+from ..command.declare import UsageError, argument, bad_value
 from ..lab.options import choices
 from ..lab.options.choices import one_of
-from .bench import Mpi, Network, Nodes, PerNode, PlaceOption, Rate
-from .options import Arrivals, Estimate, Json, Ranks, Seed, nodes_for, option
+from .options import Arrivals, Compute, Estimate, Json, Seed, Where, nodes_for, option
 
 if TYPE_CHECKING:
     from ..lab.bench.places import Place
-    from ..lab.tune import Grid, Journal
-
-Launcher = Annotated[
-    list[str] | None,
-    argument("[LAUNCHER...]", "Measure in the job at hand, whose ranks this launcher starts, as in "
-             "srun --mpi=pmi2 -n 8."),
-]  # fmt: skip
-Output = Annotated[
-    Path,
-    option("--output", "FILE", "Write the rules to this file, and the journal to FILE.journal. The "
-           "default is rules.json."),
-]  # fmt: skip
-Collectives = Annotated[
-    str, option("--collective", "LIST", "Measure these, as in allreduce,bcast, or all.")
-]
-Sizes = Annotated[
-    str,
-    option("--bytes", "LIST", "Measure messages of these sizes, as in 64KiB,1MiB or "
-           "64KiB-4MiB:x4."),
-]  # fmt: skip
-Imbalances = Annotated[
-    str,
-    option("--imbalance", "LIST", "Delay late ranks by these multiples of the time that the "
-           "message needs between two ranks."),
-]  # fmt: skip
-Algorithms = Annotated[
-    str | None,
-    option("--algorithms", "LIST", "Measure these: names with parameters, or all. The default is "
-           "those that arrivals change, and fastest."),
-]  # fmt: skip
-Iterations = Annotated[
-    int,
-    option(
-        "--iterations",
-        "N",
-        "Measure so many iterations at each imbalance.",
-        min=4,
-        max=MOST_ITERATIONS,
-    ),
-]
-Warmup = Annotated[
-    int,
-    option(
-        "--warmup",
-        "N",
-        "Run so many iterations first without recording them.",
-        min=0,
-        max=MOST_ITERATIONS,
-    ),
-]
-Compute = Annotated[
-    str, option("--compute", "TIME", "Emulate a computation of this length before each call.")
-]
-Deadline = Annotated[
-    Seconds | None,
-    option("--deadline", "TIME", "Kill a cell's job after this time, as in 90, 10m or 2h. The "
-           "default is 5 times the expected time, and at least 600 s."),
-]  # fmt: skip
+    from ..lab.tune.cells import Grid
+    from ..lab.tune.journal import Journal
 
 
-def tune(
-    launcher: Launcher = None,
-    output: Output = Path("rules.json"),
-    collectives: Collectives = "allreduce",
-    sizes: Sizes = "64KiB-4MiB:x8",
-    imbalances: Imbalances = "0,1,4",
-    algorithms: Algorithms = None,
-    arrivals: Arrivals = "onelate",
-    estimate: Estimate = "online",
-    iterations: Iterations = 16,
-    warmup: Warmup = 8,
-    compute: Compute = "20ms",
-    seed: Seed = 1,
-    ranks: Ranks = None,
-    nodes: Nodes = None,
-    rate: Rate = None,
-    per_node: PerNode = 1,
-    place: PlaceOption = None,
-    network: Network = None,
-    mpi_family: Mpi = None,
-    deadline: Deadline = None,
-    as_json: Json = False,
-) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Options(Where):
+    """The options of tune."""
+
+    launcher: Annotated[list[str] | None, argument(
+        "[LAUNCHER...]", "Measure in the job at hand, whose ranks this launcher starts, as in srun "
+        "--mpi=pmi2 -n 8."
+    )] = None  # fmt: skip
+    output: Annotated[Path, option(
+        "--output", "FILE", "Write the rules to this file, and the journal to FILE.journal. The "
+        "default is rules.json."
+    )] = Path("rules.json")  # fmt: skip
+    collectives: Annotated[
+        str, option("--collective", "LIST", "Measure these, as in allreduce,bcast, or all.")
+    ] = "allreduce"
+    bytes: Annotated[str, option(
+        "--bytes", "LIST", "Measure messages of these sizes, as in 64KiB,1MiB or 64KiB-4MiB:x4."
+    )] = "64KiB-4MiB:x8"  # fmt: skip
+    imbalances: Annotated[str, option(
+        "--imbalance", "LIST", "Delay late ranks by these multiples of the time that the message "
+        "needs between two ranks."
+    )] = "0,1,4"  # fmt: skip
+    algorithms: Annotated[str | None, option(
+        "--algorithms", "LIST", "Measure these: names with parameters, or all. The default is "
+        "those that arrivals change, and fastest."
+    )] = None  # fmt: skip
+    arrivals: Arrivals = "onelate"
+    estimate: Estimate = "online"
+    iterations: Annotated[int, option(
+        "--iterations", "N", "Measure so many iterations at each imbalance.",
+        min=4, max=MOST_ITERATIONS
+    )] = 16  # fmt: skip
+    warmup: Annotated[int, option(
+        "--warmup", "N", "Run so many iterations first without recording them.",
+        min=0, max=MOST_ITERATIONS
+    )] = 8  # fmt: skip
+    compute: Compute = "20ms"
+    seed: Seed = 1
+    json: Json = False
+
+    def grid(self) -> Grid:
+        """The cells to measure, checked. Raises UsageError, OptionError and ValueError."""
+        from ..core import registry
+        from ..core.compiled import core
+        from ..lab.options.choose import read_seconds
+        from ..lab.options.ranges import parse_numbers
+        from ..lab.tune.cells import Grid
+
+        every = list(registry.collectives())
+        named = every if self.collectives == "all" else self.collectives.split(",")
+        found = Grid(
+            collectives=[one_of("--collective", name, every) for name in named],
+            sizes=parse_numbers("--bytes", self.bytes, core.parse_bytes, True),
+            imbalances=_factors(self.imbalances),
+            algorithms=self.algorithms,
+            arrival=self.arrivals,
+            estimate=one_of("--estimate", self.estimate, choices.ESTIMATES),
+            iterations=self.iterations,
+            warmup=self.warmup,
+            compute=read_seconds("--compute", self.compute),
+            seed=self.seed,
+        )
+        for size in found.sizes:
+            if size < 4 or size % 4:
+                raise bad_value("--bytes", f"{size}; give multiples of 4 bytes")
+        if self.arrivals not in ("onelate", "randlate", "gamma", "gaussian"):
+            names = "onelate, randlate, gamma or gaussian"
+            raise bad_value("--arrivals", f"'{self.arrivals}'; use {names}")
+        for name in found.collectives:
+            found.algorithms_of(name)  # refused before anything is measured
+        return found
+
+
+def tune(asked: Options) -> int:
     """Measure algorithms over sizes and arrivals, and write rules for those that beat the library.
 
     A cell is a collective at one size. Its algorithms take turns; the best are measured once more,
@@ -111,69 +105,46 @@ def tune(
 
     Example: latecomer tune --nodes 4 --bytes 256KiB,1MiB --output rules.json
     """
-    from ..core import registry
-    from ..core.compiled import core
-    from ..lab import tune as tuning
-    from ..lab.options.choose import read_seconds
-    from ..lab.options.ranges import parse_numbers
+    from ..lab.bench.places import place_of
+    from ..lab.tune.journal import Journal
+    from ..lab.tune.write import rules_of, write
 
-    every = list(registry.collectives())
-    named = every if collectives == "all" else collectives.split(",")
-    grid = tuning.Grid(
-        collectives=[one_of("--collective", name, every) for name in named],
-        sizes=[_whole(size) for size in parse_numbers("--bytes", sizes, core.parse_bytes, True)],
-        imbalances=_factors(imbalances),
-        algorithms=algorithms,
-        arrival=arrivals,
-        estimate=one_of("--estimate", estimate, choices.ESTIMATES),
-        iterations=iterations,
-        warmup=warmup,
-        compute=read_seconds("--compute", compute),
-        seed=seed,
-    )
-    if arrivals not in ("onelate", "randlate", "gamma", "gaussian"):
-        raise bad_value("--arrivals", f"'{arrivals}'; use onelate, randlate, gamma or gaussian")
-    for name in grid.collectives:
-        grid.algorithms_of(name)  # refused before anything is measured
-    nodes = nodes_for(ranks, nodes, per_node)
-    where, spread = tuning.place_of(
-        place, nodes, rate, per_node, mpi_family, network, launcher or []
-    )
-    journal = tuning.Journal(
+    grid, output = asked.grid(), asked.output
+    nodes = nodes_for(asked.ranks, asked.nodes, asked.per_node)
+    where, spread = place_of(
+        asked.place, nodes, asked.rate, asked.per_node, asked.mpi, asked.network,
+        asked.launcher or [],
+    )  # fmt: skip
+    journal = Journal(
         output.with_name(f"{output.name}.journal"),
         {"place": where.name, "costs": where.costs, "ranks": where.ranks, **grid.facts()},
     )
-    _measure(grid, where, journal, deadline)
-    content = _content(grid, where, journal, spread)
-    tuning.write(content, output)
-    return _tell(content, output, as_json)
+    _measure(grid, where, journal, asked.deadline)
+    cells = {(cell.collective, cell.bytes): journal.cells[cell.name] for cell in grid.cells()}
+    comment = f"{where.name}, {command_line()}"
+    one_late = grid.arrival == "onelate"
+    content = rules_of(cells, where.ranks, spread, where.costs, one_late, comment)
+    write(content, output)
+    _tell(content, output, asked.json)
+    return 0
 
 
 def _measure(grid: Grid, place: Place, journal: Journal, deadline: float | None) -> None:
-    from ..lab.tune import measure
-    from ..lab.tune.journal import announce
+    from ..lab.tune import cells as tuning
 
     cells = grid.cells()
-    announce(journal, len(cells))
+    if journal.cells:
+        say(f"{len(journal.cells)} of {len(cells)} cells are in {journal.path} already")
     begin, left = time.monotonic(), [cell for cell in cells if cell.name not in journal.cells]
     for number, cell in enumerate(left):
         minutes = (time.monotonic() - begin) / 60 / max(number, 1) * (len(left) - number)
         rest = f", about {minutes:.0f} min left" if number else ""
         say(f"cell {cells.index(cell) + 1} of {len(cells)}: {cell.name}{rest}")
-        found = measure(grid, cell, place, deadline)
-        journal.add(cell.name, [each.as_dict() for each in found])
+        found = tuning.measure(grid, cell, place, deadline)
+        journal.add(cell.name, [vars(each) for each in found])
 
 
-def _content(grid: Grid, place: Place, journal: Journal, spread: str) -> dict[str, Any]:
-    from ..lab.tune import rules_of
-
-    cells = {(cell.collective, cell.bytes): journal.cells[cell.name] for cell in grid.cells()}
-    comment = f"{place.name}, {shlex.join(['latecomer', *sys.argv[1:]])}"
-    one_late = grid.arrival == "onelate"
-    return rules_of(cells, place.ranks, spread, place.costs, one_late, comment)
-
-
-def _tell(content: dict[str, Any], output: Path, as_json: bool) -> int:
+def _tell(content: dict[str, Any], output: Path, as_json: bool) -> None:
     entries = [entry for each in content["collectives"].values() for entry in each]
     count = sum(len(entry["rules"]) for entry in entries)
     if as_json:
@@ -182,13 +153,6 @@ def _tell(content: dict[str, Any], output: Path, as_json: bool) -> int:
         print(f"{output}: {count} rules; latecomer rules explain {output} lists them")
     else:
         print(f"{output}: no rules, since nothing beat the MPI library beyond the noise")
-    return 0
-
-
-def _whole(size: int) -> int:
-    if size < 4 or size % 4:
-        raise bad_value("--bytes", f"{size}; give multiples of 4 bytes")
-    return size
 
 
 def _factors(text: str) -> list[float]:

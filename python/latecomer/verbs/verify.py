@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
 from ..base.errors import UserError
+from ..base.guess import listed
 from ..base.limits import MOST_ITERATIONS, MOST_SEED
 from ..base.output import console, print_json, progress_bar
 from ..base.regular import read_text
 from ..command.declare import argument, bad_value, flag
-from .lists import choose, parse_ranks
-from .options import Json, PerNode, Placement, option
+from .options import Json, Nodes, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,70 +32,62 @@ _CELL = 4  # and for each of them
 _RANKS, _ARRIVALS, _SEED, _BUDGET = "1-17", 20, 1, "45s"
 _OF_NODES = ("nodes", "online_nodes")
 
-File = Annotated[
-    str | None,
-    argument("[FILE]", "Check this schedule instead, in the form that `latecomer show` prints; - "
-             "reads standard input."),
-]  # fmt: skip
-Algorithms = Annotated[
-    str | None, option("--algorithms", "A,B", "Check these algorithms. The default is all.")
-]
-Collective = Annotated[
-    str | None,
-    option("--collective", "NAME", "Check algorithms of this collective. The default is all."),
-]
-Ranks = Annotated[
-    str | None,
-    option("--ranks", "LIST", "Check these numbers of ranks, as in 4,8,16-17. The default is "
-           f"{_RANKS}."),
-]  # fmt: skip
-Patterns = Annotated[
-    int | None,
-    option("--patterns", "N", "Check so many random arrival patterns. The default is "
-           f"{_ARRIVALS}.", min=0, max=MOST_ITERATIONS, old=("--arrivals",)),
-]  # fmt: skip
-Seed = Annotated[
-    int | None,
-    option("--seed", "N", "Seed the random arrival patterns, and the choice of cases. The default "
-           f"is {_SEED}.", min=0, max=MOST_SEED),
-]  # fmt: skip
+
+@dataclass(frozen=True, kw_only=True)
+class Options(Nodes):
+    """The options of verify."""
+
+    file: Annotated[str | None, argument(
+        "[FILE]", "Check this schedule instead, in the form that `latecomer show` prints; - reads "
+        "standard input."
+    )] = None  # fmt: skip
+    algorithms: Annotated[
+        str | None, option("--algorithms", "A,B", "Check these algorithms. The default is all.")
+    ] = None
+    collective: Annotated[str | None, option(
+        "--collective", "NAME", "Check algorithms of this collective. The default is all."
+    )] = None  # fmt: skip
+    ranks: Annotated[str | None, option(
+        "--ranks", "LIST", "Check these numbers of ranks, as in 4,8,16-17. The default is "
+        f"{_RANKS}."
+    )] = None  # fmt: skip
+    patterns: Annotated[int | None, option(
+        "--patterns", "N", "Check so many random arrival patterns. The default is "
+        f"{_ARRIVALS}.", min=0, max=MOST_ITERATIONS, old=("--arrivals",)
+    )] = None  # fmt: skip
+    seed: Annotated[int | None, option(
+        "--seed", "N", "Seed the random arrival patterns, and the choice of cases. The default is "
+        f"{_SEED}.", min=0, max=MOST_SEED
+    )] = None  # fmt: skip
+    budget: Annotated[str | None, option(
+        "--budget", "TIME", "Check cases for about this long, if not all can be checked in it, as "
+        f"in 10s or 600s. The default is {_BUDGET}."
+    )] = None  # fmt: skip
+    all: Annotated[bool, flag("--all", "Check every case, however long that takes.")] = False
+    json: Json = False
+
+    def check_alone(self) -> None:
+        """Raises UsageError for an option that is of no use beside a file."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            beside = value is not None and value is not False
+            if beside and each.name not in ("file", "json"):
+                name = f"--{each.name.replace('_', '-')}"
+                why = "leave it out, since the file says what is checked"
+                raise bad_value(name, f"'{value}'; {why}")
+
+    def seconds(self) -> float:
+        """The budget. Raises UsageError."""
+        from ..core.compiled import core
+
+        if not self.all:
+            return core.parse_seconds("--budget", _BUDGET if self.budget is None else self.budget)
+        if self.budget is not None:
+            raise bad_value("--budget", f"'{self.budget}'; leave it out, or --all")
+        return math.inf
 
 
-Budget = Annotated[
-    str | None,
-    option("--budget", "TIME", "Check cases for about this long, if not all can be checked in it, "
-           f"as in 10s or 600s. The default is {_BUDGET}."),
-]  # fmt: skip
-All = Annotated[bool, flag("--all", "Check every case, however long that takes.")]
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """The options that say which ranks share a node."""
-
-    per_node: int | None = None
-    placement: str | None = None
-
-    def of(self, ranks: int) -> tuple[int, ...]:
-        """The node of each rank. Raises OptionError and ValueError."""
-        from ..lab.options.placement import choose_placement
-
-        return choose_placement(ranks, self.per_node, self.placement)
-
-
-def verify(
-    file: File = None,
-    algorithms: Algorithms = None,
-    collective: Collective = None,
-    ranks: Ranks = None,
-    patterns: Patterns = None,
-    seed: Seed = None,
-    per_node: PerNode = None,
-    placement: Placement = None,
-    budget: Budget = None,
-    everything: All = False,
-    as_json: Json = False,
-) -> int:
+def verify(asked: Options) -> int:
     """Check that algorithms are right, for every order of messages and arrivals.
 
     Nothing is run: the programs of all ranks are checked against every rule of a schedule. Of
@@ -107,39 +99,10 @@ def verify(
 
     Example: latecomer verify --algorithms ring,sorted_linear_tree --ranks 4,8,16-17
     """
-    if file is None:
-        right = _verify_registry(
-            choose(algorithms, collective),
-            parse_ranks(_RANKS if ranks is None else ranks),
-            _ARRIVALS if patterns is None else patterns,
-            _SEED if seed is None else seed,
-            as_json,
-            Nodes(per_node, placement),
-            _seconds(budget, everything),
-        )
-    else:
-        _check_alone(
-            {
-                "--algorithms": algorithms,
-                "--collective": collective,
-                "--ranks": ranks,
-                "--patterns": patterns,
-                "--seed": seed,
-                "--per-node": per_node,
-                "--placement": placement,
-                "--budget": budget,
-                "--all": everything or None,
-            }
-        )
-        right = _verify_file(file, as_json)
-    return 0 if right else 1
-
-
-def _check_alone(options: Mapping[str, object]) -> None:
-    """Raises UsageError for an option that is of no use beside a file."""
-    for name, value in options.items():
-        if value is not None:
-            raise bad_value(name, f"'{value}'; leave it out, since the file says what is checked")
+    if asked.file is None:
+        return 0 if _verify_registry(asked) else 1
+    asked.check_alone()
+    return 0 if _verify_file(asked.file, asked.json) else 1
 
 
 def _verify_file(file: str, as_json: bool) -> bool:
@@ -159,40 +122,40 @@ def _read(file: str) -> str:
         return sys.stdin.read() if file == "-" else read_text(Path(file))
     except (OSError, UnicodeDecodeError) as error:
         remedy = "give a file that `latecomer show` wrote, or - for standard input"
-        raise UserError(f"cannot read a schedule ({_reason(error)})", file, remedy) from None
+        why = error.strerror or str(error) if isinstance(error, OSError) else "not a text"
+        raise UserError(f"cannot read a schedule ({why})", file, remedy) from None
 
 
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else "not a text"
+def choose(names: str | None, collective: str | None = None) -> list[latecomer.Algorithm]:
+    """The algorithms of a list of names, but for the MPI library's own; None: all.
+
+    Raises UsageError.
+    """
+    rows = [row for row in latecomer.algorithms(collective) if row.kind != "native"]
+    if names is None:
+        return rows
+    wanted = [name.strip() for name in names.split(",")]
+    known = sorted({row.name for row in rows})
+    for name in wanted:
+        if name not in known:
+            raise bad_value("--algorithms", f"'{name}'; give some of {listed(name, known)}")
+    return [row for row in rows if row.name in wanted]
 
 
-def _seconds(budget: str | None, everything: bool) -> float:
-    """The budget. Raises UsageError."""
-    from ..core.compiled import core
-
-    if not everything:
-        return core.parse_seconds("--budget", _BUDGET if budget is None else budget)
-    if budget is not None:
-        raise bad_value("--budget", f"'{budget}'; leave it out, or --all")
-    return math.inf
-
-
-def _verify_registry(
-    rows: Sequence[latecomer.Algorithm],
-    ranks: Sequence[int],
-    arrivals: int,
-    seed: int,
-    as_json: bool,
-    nodes: Nodes,
-    budget: float,
-) -> bool:
+def _verify_registry(asked: Options) -> bool:
     from ..core.sampled import check
+    from ..lab.options.ranges import parse_numbers, read_whole
 
-    placements = {size: nodes.of(size) for size in ranks}
+    rows = choose(asked.algorithms, asked.collective)
+    given = _RANKS if asked.ranks is None else asked.ranks
+    ranks = parse_numbers("--ranks", given, read_whole, doubling=False)
+    arrivals = _ARRIVALS if asked.patterns is None else asked.patterns
+    seed = _SEED if asked.seed is None else asked.seed
+    placements = {size: asked.nodes_of(size) for size in ranks}
     questions = [(row, size, nodes) for row in rows for size, nodes in placements.items()]
     with _shown() as tell:
-        cells = check(questions, arrivals, seed, budget, tell)
-    if as_json:
+        cells = check(questions, arrivals, seed, asked.seconds(), tell)
+    if asked.json:
         print_json(_as_json(cells, arrivals, seed))
     else:
         _print_tables(cells, ranks, arrivals, seed)

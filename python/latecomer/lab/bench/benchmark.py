@@ -1,4 +1,4 @@
-"""A benchmark: its checked options."""
+"""A benchmark: a question to ranks that run."""
 
 from __future__ import annotations
 
@@ -6,56 +6,49 @@ from dataclasses import dataclass, replace
 
 from ...base.output import say
 from ...core import registry
-from ..options.arrivals import Iteration, Pattern
-from ..options.choices import IMBALANCES, NO_OPERATOR, TYPE_BYTES, one_of
-from ..options.choose import check_progress, runs_ahead
-from ..options.errors import OptionError
+from ..options.arrivals import Iteration
+from ..options.choices import IMBALANCES, NO_OPERATOR, TYPE_BYTES, OptionError, one_of
+from ..options.choose import Question
 
 _PROGRAMS = {"reversed": "wrong", "as-configured": "declared"}  # words of the program
 
 
-@dataclass(frozen=True)
-class Benchmark:
-    """Options of a benchmark; times in seconds."""
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(Question):
+    """Options of a benchmark; times in seconds. Raises OptionError."""
 
-    collective: str
-    algorithms: list[str]
     count: int
-    type: str
-    op: str
-    pattern: Pattern
-    delays: list[float]
-    iterations: int
     warmup: int
-    seed: int
     compute: float
-    edge: float
-    estimate: str
-    progress: str
-    root: int = 0
+    edge: float = 0.5
     imbalance: str = "phase"
 
     def __post_init__(self) -> None:
-        check_progress(self.progress, self.algorithms)
-        check_imbalance(self)
+        super().__post_init__()
+        kind, option = self.imbalance, f"--uneven {self.imbalance}"
+        if one_of("--uneven", kind, IMBALANCES) == "phase":
+            return
+        if self.op == NO_OPERATOR:
+            remedy = "use allreduce or reduce: it combines nothing"
+            raise OptionError(f"{option} with --collective", self.collective, remedy)
+        if kind == "data" and self.op != "over":
+            remedy = "use over: it skips clear pixels"
+            raise OptionError(f"{option} with --op", self.op, remedy)
+        if self.estimate == "reversed":
+            remedy = "leave one of them out: nobody arrives late"
+            raise OptionError(f"{option} with --estimate", self.estimate, remedy)
 
     def on(self, ranks: int) -> Benchmark:
         """The benchmark for so many ranks: where each has a part of the vector, parts are equal.
 
         Raises OptionError.
         """
-        if self.root >= ranks:
-            raise OptionError("--root out of range", self.root, f"use 0 to {ranks - 1}")
+        self.check_root(ranks)
         if not registry.collectives()[self.collective].parted or self.count % ranks == 0:
             return self
         rounded = -(-self.count // ranks) * ranks
         say(f"{rounded} numbers in the vector instead of {self.count}: {rounded // ranks} a rank")
         return replace(self, count=rounded)
-
-    @property
-    def background(self) -> bool:
-        """Tell whether ranks receive before they arrive."""
-        return runs_ahead(self.progress, self.algorithms)
 
     @property
     def bytes(self) -> int:
@@ -96,18 +89,3 @@ class Benchmark:
             "seed": self.seed,
         }
         return [word for name, value in values.items() for word in (f"--{name}", str(value))]
-
-
-def check_imbalance(benchmark: Benchmark) -> None:
-    """Check that --uneven goes with the other options. Raises OptionError."""
-    kind, option = benchmark.imbalance, f"--uneven {benchmark.imbalance}"
-    if one_of("--uneven", kind, IMBALANCES) == "phase":
-        return
-    if benchmark.op == NO_OPERATOR:
-        remedy = "use allreduce or reduce: it combines nothing"
-        raise OptionError(f"{option} with --collective", benchmark.collective, remedy)
-    if kind == "data" and benchmark.op != "over":
-        raise OptionError(f"{option} with --op", benchmark.op, "use over: it skips clear pixels")
-    if benchmark.estimate == "reversed":
-        remedy = "leave one of them out: nobody arrives late"
-        raise OptionError(f"{option} with --estimate", benchmark.estimate, remedy)

@@ -1,4 +1,4 @@
-"""One run of the benchmark program: its delays, its deadline, and its measured times."""
+"""One run of the benchmark program: its delays, its deadline, its measured times, the result."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...base.busy import busy
+from ...base.busy import busy, crowded
 from ...base.output import say, watched
 from ...launch import processes
+from ...launch.mpi import short_library
 from ..options.arrivals import Iteration
-from ..options.errors import BenchError
-from ..results import samples
+from ..options.choices import BenchError
+from ..results import samples, statistics
+from ..views import result, table
 from .benchmark import Benchmark
-from .places import INHERITED, Place
+from .places import INHERITED, LOCAL, Place
 
 ELSEWHERE = "on-rank-0"  # stands for the files that only rank 0 opens
 INTERRUPTED = "interrupted"  # the trouble of a run that somebody ended
@@ -50,11 +52,13 @@ def measure(
         delays = folder / "delays"
         output = keep.absolute() if keep else folder / "samples"
         output.unlink(missing_ok=True)  # an earlier run's must not pass for this one's
-        delays.write_text("".join(_line(iteration) for iteration in job))
-        words = _files(delays, output) + benchmark.arguments() + _costs(place)
+        lines = (" ".join(f"{late:.9f}" for late in iteration.late) for iteration in job)
+        delays.write_text("".join(f"{line}\n" for line in lines))
+        words = _files(delays, output) + benchmark.arguments()
+        words += ["--network", place.costs] if place.costs else []
         say(_announcement(benchmark, job, seconds))
-        lines = 1 + len(job) * len(benchmark.algorithms)
-        with watched("measuring", lines, lambda: _lines_of(output)):
+        total = 1 + len(job) * len(benchmark.algorithms)
+        with watched("measuring", total, lambda: _lines_of(output)):
             trouble, code = _run(place, words, limit)
         return Outcome(_read(output, trouble), trouble, code, remarks)
 
@@ -86,16 +90,8 @@ def _read(output: Path, trouble: str | None) -> samples.Samples:
         raise BenchError("nothing was measured", trouble, "see the messages above") from error
 
 
-def _line(iteration: Iteration) -> str:
-    return " ".join(f"{late:.9f}" for late in iteration.late) + "\n"
-
-
 def _files(delays: Path | str, output: Path | str) -> list[str]:
     return ["--delays", str(delays), "--output", str(output)]
-
-
-def _costs(place: Place) -> list[str]:
-    return ["--network", place.costs] if place.costs else []
 
 
 @contextmanager
@@ -123,11 +119,8 @@ def _announcement(benchmark: Benchmark, job: Sequence[Iteration], seconds: float
     lengths = f"{balanced} balanced + {len(job) - balanced} late + {benchmark.warmup} to warm up"
     names = len(benchmark.algorithms)
     algorithms = "1 algorithm" if names == 1 else f"{names} algorithms"
-    return f"{algorithms} x ({lengths}) iterations, about {_duration(seconds)}"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    return f"{algorithms} x ({lengths}) iterations, about {duration}"
 
 
 def _lines_of(path: Path) -> int:
@@ -135,3 +128,46 @@ def _lines_of(path: Path) -> int:
         return path.read_bytes().count(b"\n")
     except OSError:
         return 0
+
+
+def make_result(
+    benchmark: Benchmark, place: Place, job: Sequence[Iteration], outcome: Outcome
+) -> result.Result:
+    """The rows of a run. Raises BenchError, or KeyboardInterrupt, if it completed no iteration."""
+    header = outcome.samples.header
+    setting = statistics.setting_of(
+        benchmark, header.ranks, benchmark.bytes, place.name, short_library(header.mpi)
+    )
+    rows = statistics.summarise(
+        outcome.samples, job, benchmark.delays or [None], setting, place.limit(benchmark)
+    )
+    if not rows and outcome.trouble == INTERRUPTED:
+        raise KeyboardInterrupt
+    if not rows:
+        what = "no iteration was completed"
+        raise BenchError(what, outcome.trouble or "no samples", "allow more time")
+    remarks = [*outcome.remarks]
+    if place.name == LOCAL:
+        remarks += crowded(header.ranks, header.mpi)
+    used = result.used(benchmark, setting, outcome.trouble) | {
+        "mpi_library": header.mpi,
+        "costs": place.costs or "default",
+        "costs_from": place.costs_from,
+        "count": benchmark.count,
+        "imbalance": benchmark.imbalance,
+        "warmup": benchmark.warmup,
+        "compute_s": benchmark.compute,
+        "edge": benchmark.edge,
+        "clock": header.fields["clock"],
+        "hosts": list(dict.fromkeys(header.fields.get("hosts", []))),
+        **({"remarks": remarks} if remarks else {}),
+    }
+    return result.Result(rows, used)
+
+
+def judge(outcome: Outcome, job: Sequence[Iteration], rows: Sequence[statistics.Row]) -> int:
+    """Report a failure; return the exit code."""
+    if outcome.trouble:
+        complete = len({sample.iteration for sample in outcome.samples.complete()})
+        say(f"{outcome.trouble}; these are the first {complete} of {len(job)} iterations")
+    return outcome.code or result.count_wrong(rows, table.delay_title)

@@ -6,7 +6,6 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from ...base.limits import MOST_RANKS
 from ...base.output import say
@@ -15,13 +14,13 @@ from ...core import networks
 from ...core.compiled import core
 from ...launch import mpi, processes, program
 from .. import cluster
-from ..options.choices import PLACES, one_of
-from ..options.errors import OptionError
+from ..options.choices import PLACES, OptionError, one_of
 from ..results import statistics
 from .benchmark import Benchmark
 
 _DEFAULT_NODES = {"lab": 8, "local": 4}
 _DEFAULT_RATE = "200mbit"
+_ASK_S = 120.0  # for a launcher to start its ranks
 
 # Costs that plans of the lab assume besides its bandwidth, until it is calibrated. alpha: a small
 # message between two idle hosts takes some 100 us, 65 us of them on a core, and all hosts share
@@ -50,27 +49,37 @@ def lab_costs(spec: cluster.LabSpec, alpha: float | None = None) -> str:
 INHERITED, LOCAL = "inherit", "local"  # names of places
 
 
-class Place(Protocol):
-    """A place that runs the benchmark program."""
+class Place:
+    """A place that runs the programs of an MPI library."""
 
-    rank: int  # of this process; 0 where it starts all of them
-    ranks: int
-    name: str  # for the network column
-    costs: str  # of the network, for plans; "": not known
-    costs_from: str  # for people
-    beta: float  # seconds per byte of a link; 0: not known
+    rank = 0  # of this process; 0 where it starts all of them
+    beta = 0.0  # seconds per byte of a link; 0: not known
 
-    def limit(self, benchmark: Benchmark) -> statistics.Limit | None:
+    def __init__(
+        self,
+        name: str,  # for the network column
+        ranks: int,
+        path: Path,  # of the program
+        named: networks.Named | None,
+        assumed: networks.Named = networks.UNNAMED,
+    ) -> None:
+        """Take the costs that plans assume: those that are named, else those of the place."""
+        self.name, self.ranks, self.program = name, ranks, path
+        family = program.family_of(path)
+        found = named or networks.of_place(name, ranks, family, assumed)
+        self.costs, self.costs_from = found.text, found.source  # "": not known; for people
+
+    def limit(self, benchmark: Benchmark) -> statistics.Limit | None:  # noqa: ARG002
         """The lower bound of the time after the last arrival; None: not known."""
+        return None
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         """Run the program and return its exit code. Raises DeadlineError after some seconds."""
+        raise NotImplementedError
 
 
-class LabPlace:
+class LabPlace(Place):
     """The emulated cluster."""
-
-    rank = 0
 
     def __init__(
         self,
@@ -80,64 +89,36 @@ class LabPlace:
         named: networks.Named | None = None,
     ) -> None:
         self._spec = spec
-        self._program = program.of_any(family, prefix)
-        self.ranks, self.name = spec.ranks, spec.describe()
         self.beta = spec.beta_seconds_per_byte
         assumed = networks.Named(lab_costs(spec), "assumed for the lab")
-        self.costs, self.costs_from = _costs(self, self._program, named, assumed)
+        path = program.of_any(family, prefix)
+        super().__init__(spec.describe(), spec.ranks, path, named, assumed)
 
     def limit(self, benchmark: Benchmark) -> statistics.Limit | None:
         """None if ranks share a link: the bound is for one rank on each."""
         if self._spec.per_node > 1:
             return None
         idle = lab_costs(self._spec, _LATENCY_S)  # cores are no physical limit of a network
-        return statistics.LabLimit(
-            benchmark.collective,
-            benchmark.bytes,
-            core.Network(idle),
-            benchmark.background,
-            benchmark.root,
-        )
+        return statistics.limit_of(benchmark, benchmark.bytes, core.Network(idle))
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         if self._spec.nodes * self._spec.rate_bits_per_s > _CARRIED:
             say("so many fast links may be more than this machine carries: see latecomer lab check")
-        return cluster.run(self._spec, [str(self._program), *arguments], deadline=deadline)
+        return cluster.run(self._spec, [str(self.program), *arguments], deadline=deadline)
 
 
-class LocalPlace:
+class LocalPlace(Place):
     """Plain MPI on this machine."""
 
-    rank = 0
-    beta = 0.0
-    name = LOCAL
-
-    def __init__(
-        self,
-        ranks: int,
-        family: str | None,
-        prefix: str = program.PREFIX,
-        named: networks.Named | None = None,
-    ) -> None:
-        self.ranks = ranks
-        self._program = program.of_any(family, prefix)
-        self.costs, self.costs_from = _costs(self, self._program, named)
-
-    def limit(self, benchmark: Benchmark) -> None:
-        """Nothing is known of this machine's memory as a network."""
-
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
-        using = mpi.family_of(str(self._program)) or mpi.family(program.family_of(self._program))
-        words = [str(self._program), *arguments]
+        using = mpi.family_of(str(self.program)) or mpi.family(program.family_of(self.program))
+        words = [str(self.program), *arguments]
         launch = mpi.launch_command(using, self.ranks, words, allow_root=True)
         return processes.run(launch.command, env=launch.env, deadline=deadline)
 
 
-class InheritedPlace:
+class InheritedPlace(Place):
     """The MPI job that this process is a rank of."""
-
-    beta = 0.0
-    name = INHERITED
 
     def __init__(
         self, family: str | None, prefix: str = program.PREFIX, named: networks.Named | None = None
@@ -146,25 +127,42 @@ class InheritedPlace:
         if rank is None or size is None:
             what = "--place inherit outside of an MPI job"
             raise OptionError(what, "no rank", "start it as in: mpirun -n 4 latecomer bench ...")
-        self.rank, self.ranks = rank, size
-        self._program = program.of_family(family or _family_of_job(), prefix)
-        self.costs, self.costs_from = _costs(self, self._program, named)
-
-    def limit(self, benchmark: Benchmark) -> None:
-        """Nothing is known of the network."""
+        self.rank = rank
+        path = program.of_family(family or _family_of_job(), prefix)
+        super().__init__(INHERITED, size, path, named)
 
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         # The launcher may have left open files for its ranks, so the program inherits all.
-        child = subprocess.Popen([str(self._program), *arguments], close_fds=False)
+        child = subprocess.Popen([str(self.program), *arguments], close_fds=False)
         try:
             return processes.exit_code(child.wait(deadline))
         except subprocess.TimeoutExpired:
             what = "still running at the deadline and killed"
-            raise processes.DeadlineError(
-                what, f"{deadline:g} s", "allow more by --deadline"
-            ) from None
+            remedy = "allow more by --deadline"
+            raise processes.DeadlineError(what, f"{deadline:g} s", remedy) from None
         finally:
             processes.stop(child)
+
+
+class LaunchedPlace(Place):
+    """The nodes of the job that this command runs in, by its launcher."""
+
+    def __init__(
+        self, launcher: Sequence[str], family: str | None, named: networks.Named | None
+    ) -> None:
+        if not mpi.is_launcher(launcher[0]):
+            remedy = "name a launcher with its options, as in: -- srun --mpi=pmi2 -n 8"
+            raise OptionError("no launcher", launcher[0], remedy)
+        self._launcher = list(launcher)
+        words = [*launcher, "sh", "-c", "echo latecomer-rank"]
+        ranks = processes.output_of(words, _ASK_S).count("latecomer-rank")
+        if ranks < 2:
+            remedy = "it must start two ranks or more; try it with hostname for a program"
+            raise OptionError(f"ranks started by {' '.join(launcher)}", ranks, remedy)
+        super().__init__(f"job of {ranks} ranks", ranks, program.of_any(family), named)
+
+    def run(self, arguments: Sequence[str], deadline: float | None) -> int:
+        return processes.run([*self._launcher, str(self.program), *arguments], deadline=deadline)
 
 
 def find_place(
@@ -205,44 +203,42 @@ def find_place(
             per_node=per_node,
             clock_skew_s=cluster.parse_skew(clock_skew or "0"),
         )
-        wanted = where == "lab" or clock_skew is not None
-        if place := _lab_place(spec, family, prefix, named, wanted=wanted):
-            return place
+        try:
+            return LabPlace(cluster.settle(spec), family, prefix, named)
+        except cluster.LabError as error:
+            if where == "lab" or clock_skew is not None:
+                raise
+            say(f"plain local ranks, since there is no emulated cluster: {error}")
     ranks = (nodes or _DEFAULT_NODES["local"]) * per_node
     if ranks > MOST_RANKS:
-        raise OptionError(
-            "too many ranks", ranks, f"use {MOST_RANKS} at most, by --nodes and --per-node"
-        )
-    return LocalPlace(ranks, family, prefix, named)
+        remedy = f"use {MOST_RANKS} at most, by --nodes and --per-node"
+        raise OptionError("too many ranks", ranks, remedy)
+    return LocalPlace(LOCAL, ranks, program.of_any(family, prefix), named)
 
 
-def _costs(
-    place: Place,
-    path: Path,
-    named: networks.Named | None,
-    assumed: networks.Named = networks.UNNAMED,
-) -> tuple[str, str]:
-    """The costs that plans assume there, and their source."""
-    if named:
-        return named.text, named.source
-    found = networks.of_place(place.name, place.ranks, program.family_of(path), assumed)
-    return found.text, found.source
-
-
-def _lab_place(
-    spec: cluster.LabSpec,
+def place_of(
+    where: str | None,
+    nodes: int | None,
+    rate: str | None,
+    per_node: int,
     family: str | None,
-    prefix: str,
-    named: networks.Named | None,
-    wanted: bool,
-) -> LabPlace | None:
-    try:
-        return LabPlace(cluster.settle(spec), family, prefix, named)
-    except cluster.LabError as error:
-        if wanted:
-            raise
-        say(f"plain local ranks, since there is no emulated cluster: {error}")
-        return None
+    network: str | None,
+    launcher: Sequence[str],
+) -> tuple[Place, str]:
+    """The place, also by a launcher, and how its ranks lie, as a rule says it. Raises UserError."""
+    if where == "inherit" or launcher:
+        if not launcher:
+            remedy = "write the launcher at the end, as in: -- srun --mpi=pmi2 -n 8"
+            raise OptionError("--place inherit without a launcher", "", remedy)
+        if where not in (None, "inherit") or nodes or rate or per_node != 1:
+            remedy = "leave it out: the launcher says where ranks run"
+            raise OptionError("a launcher with options of the place", " ".join(launcher), remedy)
+        named = networks.chosen(network) if network else None
+        return LaunchedPlace(launcher, family, named), "any"
+    place = find_place(where, nodes, rate, per_node, family, network=network)
+    if place.name == LOCAL:
+        return place, "single-node"
+    return place, "one-per-node" if per_node == 1 else "any"
 
 
 def rank_of_job() -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +58,9 @@ class Fit:
 def fit(measured: Measured, seed: int = 1) -> Fit:
     """The parameters, and their intervals by drawing rounds with replacement."""
     source = np.random.default_rng(seed)
-    drawn = [_all(measured.drawn(_rounds(source, measured.rounds))) for _ in range(_DRAWS)]
+    rounds = measured.rounds
+    draws = (source.integers(rounds, size=rounds) for _ in range(_DRAWS))
+    drawn = [_all(measured.drawn(draw)) for draw in draws]
     found = _all(measured)
     made = [_parameter(name, found, drawn, measured) for name in found]
     made[3:3] = [_eager(measured), _buffer(measured)]
@@ -67,10 +68,6 @@ def fit(measured: Measured, seed: int = 1) -> Fit:
         how = "how the job placed them"
         made.insert(5, Parameter("per_node", shared, shared, shared, "", how, saved=True))
     return Fit(measured, costs(measured), made)
-
-
-def _rounds(source: np.random.Generator, number: int) -> np.ndarray:
-    return source.integers(number, size=number)
 
 
 def _all(measured: Measured) -> Costs:
@@ -82,7 +79,10 @@ def _parameter(name: str, found: Costs, drawn: list[Costs], measured: Measured) 
     unit, scale = _unit(name)
     low, high = np.percentile([each[name] for each in drawn], _INTERVAL)
     values = (scale * float(value) for value in (found[name], low, high))
-    return Parameter(name, *values, unit, _HOW[name](measured), name in _SAVED)
+    how = _HOW[name].format_map(measured.header)
+    if name == "exchange" and measured.header["members"] < 3:
+        how = _NO_EXCHANGE
+    return Parameter(name, *values, unit, how, name in _SAVED)
 
 
 def _unit(name: str) -> tuple[str, float]:
@@ -117,43 +117,23 @@ def _digits(value: float) -> str:
     return np.format_float_positional(value, 4, unique=False, fractional=False, trim="-")
 
 
-def _ring(measured: Measured) -> str:
-    return f"all {measured.header['members']} at once, each to the next"
-
-
-def _rested(_: Measured) -> str:
-    return "one pair after a pause: 1 byte over the eager limit against the limit"
-
-
-def _exchange(measured: Measured) -> str:
-    if measured.header["members"] < 3:
-        return "not to be told from two ranks, whose ring is an exchange"
-    return "programs send first and receive first: geometric mean of both"
-
-
-def _sent_first(_: Measured) -> str:
-    return "pairs at distance 1, 2, 4, ... both ways, against the ring; sends posted first"
-
-
-def _received_first(_: Measured) -> str:
-    return "the same, receives posted first"
-
-
 _SAVED = ("alpha", "beta", "gamma", "handshake", "exchange", "local_alpha", "local_beta")
-_HOW: dict[str, Callable[[Measured], str]] = {
-    "alpha": lambda m: f"{_ring(m)}: messages up to 512 B",
-    "beta": lambda m: f"{_ring(m)}: slope from 128 KiB up",
-    "gamma": lambda m: (
-        f"MPI_Reduce_local, float sum, 64 KiB to 4 MiB, all {m.header['ranks']} at once"
-    ),
-    "handshake": _rested,
-    "exchange": _exchange,
-    "local_alpha": lambda _: "the ranks of each host at once, each to the next: up to 512 B",
-    "local_beta": lambda _: "the ranks of each host at once, each to the next: from 128 KiB up",
-    "alpha alone": lambda _: "one pair back and forth, the others idle",
-    "gamma alone": lambda _: "one rank, the others idle",
-    "handshake in the ring": lambda m: f"{_ring(m)}: 1 byte over the eager limit",
-    "exchange, sent first": _sent_first,
-    RECEIVED_FIRST: _received_first,
-    "burst": lambda _: "what one pair's long messages gain after a pause",
+_RING = "all {members} at once, each to the next"
+_LOCAL = "the ranks of each host at once, each to the next"
+_HOW = {  # with the numbers of the header
+    "alpha": f"{_RING}: messages up to 512 B",
+    "beta": f"{_RING}: slope from 128 KiB up",
+    "gamma": "MPI_Reduce_local, float sum, 64 KiB to 4 MiB, all {ranks} at once",
+    "handshake": "one pair after a pause: 1 byte over the eager limit against the limit",
+    "exchange": "programs send first and receive first: geometric mean of both",
+    "local_alpha": f"{_LOCAL}: up to 512 B",
+    "local_beta": f"{_LOCAL}: from 128 KiB up",
+    "alpha alone": "one pair back and forth, the others idle",
+    "gamma alone": "one rank, the others idle",
+    "handshake in the ring": f"{_RING}: 1 byte over the eager limit",
+    "exchange, sent first": "pairs at distance 1, 2, 4, ... both ways, against the ring; sends "
+    "posted first",
+    RECEIVED_FIRST: "the same, receives posted first",
+    "burst": "what one pair's long messages gain after a pause",
 }
+_NO_EXCHANGE = "not to be told from two ranks, whose ring is an exchange"

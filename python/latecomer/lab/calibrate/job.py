@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
-import shlex
-import sys
-import time
 from pathlib import Path
 
 from ...base.busy import busy, crowded
+from ...base.called import command_line, now
 from ...base.output import elapsing, say
 from ...core.compiled import __version__
 from ...launch.mpi import short_library
 from ...launch.processes import DEFAULT_DEADLINE_S
 from ..bench.job import ELSEWHERE, scratch
 from ..bench.places import INHERITED, LOCAL, Place
-from ..options.errors import BenchError
+from ..options.choices import BenchError
 from .fit import fit
 from .measured import read
 from .result import Result
@@ -41,11 +39,23 @@ def calibrate(place: Place, seconds: float, deadline: float | None, keep: Path |
             what = "the calibration program failed"
             raise BenchError(what, f"exit code {code}", "see its messages above")
         found = read(output)
-    ran = _ran(found.header)
+    mpi = str(found.header["mpi"])
     if place.name == LOCAL:
-        remarks += crowded(place.ranks, str(ran["mpi"]))
-    told = {"remarks": remarks} if remarks else {}
-    return Result(fit(found), {**_used(place), "rounds": found.rounds, **ran, **told})
+        remarks += crowded(place.ranks, mpi)
+    used = {
+        "place": place.name,
+        "ranks": place.ranks,
+        "date": now(),
+        "machine": f"{platform.node()}, {os.cpu_count()} cores, {platform.machine()}",
+        "command": command_line(),
+        "rounds": found.rounds,
+        "version": __version__,
+        "mpi": short_library(mpi),
+        "mpi_library": mpi,
+        "hosts": list(dict.fromkeys(found.header["hosts"])),
+        **({"remarks": remarks} if remarks else {}),
+    }
+    return Result(fit(found), used)
 
 
 def take_part(place: Place, seconds: float, deadline: float | None) -> int:
@@ -60,22 +70,3 @@ def _expected(place: Place, seconds: float) -> float:
 
 def _arguments(seconds: float, output: Path | str) -> list[str]:
     return ["--seconds", f"{seconds:g}", "--output", str(output)]
-
-
-def _used(place: Place) -> dict[str, object]:
-    return {
-        "place": place.name,
-        "ranks": place.ranks,
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": f"{platform.node()}, {os.cpu_count()} cores, {platform.machine()}",
-        "command": shlex.join(["latecomer", *sys.argv[1:]]),
-    }
-
-
-def _ran(header) -> dict[str, object]:
-    return {
-        "version": __version__,
-        "mpi": short_library(str(header["mpi"])),
-        "mpi_library": header["mpi"],
-        "hosts": list(dict.fromkeys(header["hosts"])),
-    }

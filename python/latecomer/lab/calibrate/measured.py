@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -83,7 +83,8 @@ def read(path: Path) -> Measured:
     if not complete:
         remedy = "allow more time by --deadline"
         raise samples.SampleError("no round was completed", f"{len(found)} samples", remedy)
-    return Measured(header, _curves(times, sorted(complete)))
+    patterns = dict.fromkeys(pattern for pattern, _ in times)
+    return Measured(header, {name: _curve(name, times, sorted(complete)) for name in patterns})
 
 
 def _sample(sample: Mapping[str, Any], number: int) -> tuple[str, int, int, float]:
@@ -95,13 +96,6 @@ def _sample(sample: Mapping[str, Any], number: int) -> tuple[str, int, int, floa
     if not 0 <= seconds < np.inf:
         raise samples.damaged(number, repr(seconds), "a time in seconds")
     return found
-
-
-def _curves(
-    times: Mapping[tuple[str, int], Mapping[int, float]], rounds: Sequence[int]
-) -> dict[str, Curve]:
-    patterns = dict.fromkeys(pattern for pattern, _ in times)
-    return {name: _curve(name, times, rounds) for name in patterns}
 
 
 def _curve(

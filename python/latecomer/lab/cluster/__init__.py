@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...base.errors import DeadlineError, UserError
+from ...base.errors import DeadlineError
 from ...base.variables import variable
 from ...launch.processes import DEFAULT_DEADLINE_S
-from .check import CheckResult, check
 from .enter import enter
 from .launch import environment, in_lab
+from .measure import CheckResult, check
 from .privilege import settle
 from .slurm import CONFIGURATION, check_installed
 from .spec import LabError, LabSpec, SpecError, format_rate, parse_bytes, parse_rate, parse_skew
 
 __all__ = [
-    "DEFAULT_DEADLINE_S",
     "CheckResult",
     "DeadlineError",
     "LabError",
     "LabSpec",
     "SpecError",
-    "UserError",
     "check",
     "format_rate",
     "parse_bytes",

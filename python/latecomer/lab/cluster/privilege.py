@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ...base.variables import variable
+from ...launch import processes
 from .spec import LabError, LabSpec, SpecError
 
 _TOOLS = ("unshare", "nsenter", "mount", "sh", "ip", "tc")
@@ -119,16 +120,8 @@ def sandbox(congestion: str | None = None) -> Sandbox:
 def _probe(command: list[str]) -> subprocess.CompletedProcess[str]:
     path = f"{os.environ.get('PATH', '')}:{_SYSTEM_FOLDERS}"
     try:
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PROBE_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {"PATH": path, "LC_ALL": "C"},
-            check=False,
-        )
+        env = os.environ | {"PATH": path, "LC_ALL": "C"}
+        return processes.finished(command, _PROBE_TIMEOUT_S, env)
     except subprocess.TimeoutExpired:
         raise LabError(
             "creating namespaces hangs", f"{_PROBE_TIMEOUT_S} s", "see the kernel's log (dmesg)"

@@ -72,11 +72,8 @@ def missing() -> list[str]:
 def check_installed() -> None:
     """Raises LabError naming the package."""
     if absent := missing():
-        raise LabError(
-            "Slurm is not installed here",
-            ", ".join(absent),
-            f"install it: {REMEDY}",
-        )
+        what = "Slurm is not installed here"
+        raise LabError(what, ", ".join(absent), f"install it: {REMEDY}")
 
 
 def start(spec: LabSpec) -> None:
@@ -84,14 +81,8 @@ def start(spec: LabSpec) -> None:
     for folder in ("state", *(f"{kind}-{topology.node_name(node)}" for node in range(spec.nodes)
                               for kind in ("spool", "tmp"))):  # fmt: skip
         (_FOLDER / folder).mkdir(parents=True)
-    CONFIGURATION.write_text(
-        _TEXT.format(
-            controller=topology.node_name(0),
-            folder=_FOLDER,
-            last=spec.nodes - 1,
-            per_node=spec.per_node,
-        )
-    )
+    settings = {"folder": _FOLDER, "last": spec.nodes - 1, "per_node": spec.per_node}
+    CONFIGURATION.write_text(_TEXT.format(controller=topology.node_name(0), **settings))
     _start_munged()
     _run("slurmctld", [tool("slurmctld"), "-f", str(CONFIGURATION)])
     for node in range(spec.nodes):
@@ -116,9 +107,7 @@ def _start_munged() -> None:
 def _run(log: str, words: Sequence[str]) -> None:
     """A daemon's start, which ends when the daemon runs."""
     try:
-        done = subprocess.run(
-            words, capture_output=True, text=True, timeout=_START_S, check=False, env=_environment()
-        )
+        done = processes.finished(words, _START_S, _environment())
         message, code = done.stderr, done.returncode
     except subprocess.TimeoutExpired:
         message, code = f"no answer within {_START_S:g} s", 1
@@ -144,22 +133,15 @@ def finish_jobs(deadline: float | None) -> int:
     while _ask("squeue", "--noheader", "--format=%i"):
         if end is not None and time.monotonic() > end:
             jobs = _ask("squeue", "--noheader", "--format=%i %j %T").splitlines()
-            raise processes.DeadlineError(
-                f"jobs are not over after {deadline:g} s",
-                "; ".join(jobs),
-                "allow more by --deadline",
-            )
+            what = f"jobs are not over after {deadline:g} s"
+            raise processes.DeadlineError(what, "; ".join(jobs), "allow more by --deadline")
         time.sleep(_BETWEEN_S)
     states = _ask("squeue", "--noheader", "--states=all", "--format=%i %T").splitlines()
     return 0 if all(line.split()[-1] == _GOOD for line in states) else 1
 
 
 def _ask(program: str, *words: str) -> str:
-    done = subprocess.run(
-        [tool(program), *words], capture_output=True, text=True, timeout=_ASK_S, check=False,
-        env=_environment(),
-    )  # fmt: skip
-    return done.stdout.strip()
+    return processes.finished([tool(program), *words], _ASK_S, _environment()).stdout.strip()
 
 
 def _environment() -> Mapping[str, str]:

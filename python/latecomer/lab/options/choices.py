@@ -1,13 +1,21 @@
-"""The words that options of the benchmark choose from."""
+"""The words that options of the benchmark choose from, and the errors of those that do not fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...base.errors import UserError
 from ...base.guess import listed
 from ...base.output import say
-from .errors import OptionError
+
+
+class BenchError(UserError):
+    """The benchmark could not be run, or not to its end."""
+
+
+class OptionError(UserError, ValueError):
+    """Options that make no sense, or not together."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +23,7 @@ class Operator:
     """An operator of the benchmark."""
 
     commutes: bool = True
-    numbers: int = 1  # of an element
+    numbers: int = 1  # of the type, that make an element
 
 
 TYPE_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}

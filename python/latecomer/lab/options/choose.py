@@ -1,16 +1,26 @@
-"""The values of options that bench and simulate share, checked."""
+"""The question that bench, simulate and tune share, from their options, checked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from ...base.guess import listed
 from ...base.output import say
 from ...core import registry
 from ...core.compiled import core
 from .arrivals import Pattern
-from .choices import LONGEST_S, NO_OPERATOR, OPERATORS, TYPE_BYTES, one_of
-from .errors import OptionError
+from .choices import (
+    ESTIMATES,
+    LONGEST_S,
+    NO_OPERATOR,
+    OPERATORS,
+    PROGRESS,
+    TYPE_BYTES,
+    Operator,
+    OptionError,
+    one_of,
+)
 
 _MOST_COUNT = 2**31 - 1
 _DEFAULT_BYTES = 1 << 20
@@ -18,30 +28,85 @@ _DEFAULT_DELAY = "50ms"
 _BACKGROUND = "progress=background"
 
 
-def check_progress(progress: str, algorithms: Sequence[str]) -> None:
-    """Check that the option goes with the algorithms' own parameters. Raises OptionError."""
-    for name in algorithms:
-        if progress == "none" and _BACKGROUND in name.split(":"):
-            raise OptionError(f"--progress none with {name}", _BACKGROUND, "leave one of them out")
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked about algorithms, wherever they run; times in seconds. Raises OptionError."""
+
+    collective: str
+    algorithms: list[str]  # of the registry with parameters, or models of a library's choice
+    type: str
+    op: str
+    pattern: Pattern
+    delays: list[float]
+    iterations: int
+    seed: int
+    estimate: str
+    progress: str = "as-configured"
+    root: int = 0
+
+    def __post_init__(self) -> None:
+        for name in self.algorithms:
+            if self.progress == "none" and _BACKGROUND in name.split(":"):
+                remedy = "leave one of them out"
+                raise OptionError(f"--progress none with {name}", _BACKGROUND, remedy)
+
+    @property
+    def background(self) -> bool:
+        """Tell whether anything is to be received before its receiver arrives."""
+        told = any(_BACKGROUND in name.split(":") for name in self.algorithms)
+        return self.progress == "thread" or told
+
+    @property
+    def operator(self) -> Operator:
+        """The operator; of collectives that combine nothing, one that makes no difference."""
+        return OPERATORS.get(self.op, Operator())
+
+    @property
+    def arrival(self) -> str:
+        """The name of the arrival pattern."""
+        return self.pattern.name
+
+    def check_root(self, ranks: int) -> None:
+        """Raises OptionError for a root that is none of so many ranks."""
+        if self.root >= ranks:
+            raise OptionError("--root out of range", self.root, f"use 0 to {ranks - 1}")
 
 
-def runs_ahead(progress: str, algorithms: Sequence[str]) -> bool:
-    """Tell whether anything is to be received before its receiver arrives."""
-    return progress == "thread" or any(_BACKGROUND in name.split(":") for name in algorithms)
+def question(asked: Any) -> dict[str, Any]:
+    """The fields of a Question but the algorithms, from a command line's options: strings, or None.
+
+    Raises OptionError, ArrivalError, and ValueError for no collective.
+    """
+    pattern = choose_pattern(asked.arrivals, asked.late_rank)
+    return {
+        "collective": asked.collective,
+        "op": choose_operator(asked.collective, asked.op),
+        "root": choose_root(asked.collective, asked.root),
+        "type": one_of("--type", asked.type, list(TYPE_BYTES)),
+        "pattern": pattern,
+        "delays": choose_delays(asked.delay, pattern),
+        "iterations": asked.iterations,
+        "seed": asked.seed,
+        "estimate": one_of("--estimate", asked.estimate, ESTIMATES),
+        "progress": one_of("--progress", asked.progress, PROGRESS),
+    }
 
 
 def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     """The algorithms' texts, each checked; `all` stands for those that take the operator."""
-    commutes = op == NO_OPERATOR or OPERATORS[op].commutes
+    commutes = OPERATORS.get(op, Operator()).commutes
     every = [row.name for row in registry.algorithms(collective)]
+    able = [name for name in every if core.accepts_operator(collective, name, commutes)]
     chosen: list[str] = []
     for name in (part.strip() for part in text.split(",")):
-        chosen += _able(collective, every, commutes) if name == "all" else [name]
+        chosen += able if name == "all" else [name]
+        if name == "all" and (out := [name for name in every if name not in able]):
+            say(f"left out, since they need a commutative operator: {', '.join(out)}")
     for name in chosen:
         registry.check_choice(collective, name)
         if not core.accepts_operator(collective, name, commutes):
-            able = ", ".join(_accepting(collective, every, commutes, without="native"))
-            raise OptionError(f"--op does not go with {name}", op, f"use all, or of {able}")
+            names = ", ".join(name for name in able if name != "native")
+            raise OptionError(f"--op does not go with {name}", op, f"use all, or of {names}")
     return list(dict.fromkeys(chosen))
 
 
@@ -54,19 +119,6 @@ def choose_pattern(arrival: str, late_rank: int | None) -> Pattern:
         remedy = "leave it out, or use --arrivals onelate"
         raise OptionError(f"--late-rank has no effect on --arrivals {arrival}", late_rank, remedy)
     return pattern
-
-
-def _accepting(
-    collective: str, names: Sequence[str], commutes: bool, without: str = ""
-) -> list[str]:
-    return [n for n in names if n != without and core.accepts_operator(collective, n, commutes)]
-
-
-def _able(collective: str, names: Sequence[str], commutes: bool) -> list[str]:
-    able = _accepting(collective, names, commutes)
-    if left_out := [name for name in names if name not in able]:
-        say(f"left out, since they need a commutative operator: {', '.join(left_out)}")
-    return able
 
 
 def choose_count(size: str | None, count: str | None, type_: str, op: str) -> int:
@@ -83,7 +135,7 @@ def choose_count(size: str | None, count: str | None, type_: str, op: str) -> in
         raise OptionError("--bytes out of range", size, remedy)
     if not 1 <= number <= _MOST_COUNT:
         raise OptionError("count out of range", number, f"use 1 to {_MOST_COUNT} numbers")
-    each = 1 if op == NO_OPERATOR else OPERATORS[op].numbers
+    each = OPERATORS.get(op, Operator()).numbers
     if number % each:
         raise OptionError(f"{op} works on {each} numbers at once", number, f"use {each} x N")
     return number
@@ -127,3 +179,13 @@ def choose_delays(text: str | None, pattern: Pattern) -> list[float]:
     if pattern.name == "balanced" and any(delays):
         raise OptionError("--delay given", text, "leave it out, or use --arrivals onelate")
     return delays
+
+
+def choose_placement(ranks: int, per_node: int | None, placement: str | None) -> tuple[int, ...]:
+    """The node of each rank; empty: each has its own. Raises OptionError and ValueError."""
+    if placement is None:
+        return tuple(core.consecutive_placement(ranks, per_node or 1))
+    if per_node is not None:
+        what = f"--per-node {per_node} with --placement"
+        raise OptionError(what, placement, "leave one of them out")
+    return tuple(core.parse_placement(placement, ranks))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from .errors import OptionError
+from ...base.limits import MOST_RANKS
+from .choices import OptionError
 
 _RANGE = re.compile(r"([^-:]+)(?:-([^-:]+)(?::(x?)([^-:]+))?)?")
 _LEADING = re.compile(r"\d+(\.\d+)?")
@@ -30,9 +31,9 @@ def parse_numbers(option: str, text: str, read: Read, doubling: bool) -> list[in
 
 
 def read_whole(option: str, text: str) -> int:
-    """A number from 1 up. Raises OptionError."""
-    if not text.isdecimal() or int(text) < 1:
-        raise OptionError(f"{option} is no number of ranks", repr(text), "use 1 or more")
+    """A number of ranks. Raises OptionError."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+        raise OptionError(f"{option} is no number of ranks", repr(text), f"use 1 to {MOST_RANKS}")
     return int(text)
 
 

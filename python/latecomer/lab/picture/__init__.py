@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from ...base.errors import UserError
 from ...base.written import fresh, write_text
-from ...core.programs import Schedule
-from ...core.simulation import Simulation
-from .labels import Labels
-from .page import MOST_BYTES, Call, page
+from .page import MOST_BYTES, page
 from .page import MOST_RANKS as MOST_RANKS_OF_A_PAGE
+from .replay import Call, Labels
 
 __all__ = ["FORMATS", "Call", "Labels", "check_page", "check_picture", "write", "write_page"]
 
@@ -54,33 +53,24 @@ def write_page(
             f"page: '{size} bytes' is not usable; right would be at most {MOST_BYTES}, with fewer "
             "ranks or blocks"
         )
-    try:
+    with _written("the page", file):
         write_text(file, text)
-    except OSError as error:
-        raise UserError(
-            f"cannot write the page ({error.strerror})", file, "give a file in an existing folder"
-        ) from None
 
 
-def write(
-    file: Path,
-    schedule: Schedule,
-    simulation: Simulation,
-    labels: Labels,
-    nodes: Sequence[int] = (),
-) -> None:
-    """Draw the schedule into `file`: svg, png or pdf, by its name. `nodes`: of the ranks; empty:
-    each has its own. Raises UserError.
-    """
+def write(file: Path, call: Call, labels: Labels) -> None:
+    """Draw the call into `file`: svg, png or pdf, by its name. Raises UserError."""
     from .draw import draw  # loads matplotlib
 
-    check_picture(file, schedule.ranks)
+    check_picture(file, call.schedule.ranks)
+    with _written("the picture", file), fresh(file) as part:
+        draw(part, call, labels)
+
+
+@contextmanager
+def _written(what: str, file: Path) -> Iterator[None]:
+    """Raises UserError where the system has an error."""
     try:
-        with fresh(file) as part:
-            draw(part, schedule, simulation, labels, nodes)
+        yield
     except OSError as error:
-        raise UserError(
-            f"cannot write the picture ({error.strerror})",
-            file,
-            "give a file in an existing folder",
-        ) from None
+        remedy = "give a file in an existing folder"
+        raise UserError(f"cannot write {what} ({error.strerror})", file, remedy) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,10 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from ...core.programs import Schedule
-from ...core.simulation import Move, Simulation
-from .labels import Labels
-from .replay import Load, follow, segments
+from ...core.simulation import Move
+from .replay import Call, Labels, Load, segments
 
 # Colours that colour-blind readers can tell apart, and that differ in print without colour.
 _PARTIAL, _FINAL, _COMBINE, _COPY = "#D98200", "#0060A8", "#2B2B2B", "#9A9A9A"
@@ -57,40 +55,30 @@ _DATE = {".svg": "Date", ".pdf": "CreationDate"}
 _MOST_NUMBERS = 160  # arrows; more numbers would hide them
 
 
-def draw(
-    file: Path,
-    schedule: Schedule,
-    simulation: Simulation,
-    labels: Labels,
-    nodes: Sequence[int] = (),
-) -> None:
+def draw(file: Path, call: Call, labels: Labels) -> None:
     """Write the picture. Raises OSError."""
     with matplotlib.rc_context(_STYLE):
-        figure = _Picture(schedule, simulation, labels, nodes).figure()
+        figure = _Picture(call, labels).figure()
         # No date, so that the same schedule makes the same file.
         stamp = {} if file.suffix.lower() == ".png" else {_DATE[file.suffix.lower()]: None}
         figure.savefig(file, dpi=200, bbox_inches="tight", metadata=stamp)
 
 
 class _Picture:
-    def __init__(
-        self,
-        schedule: Schedule,
-        simulation: Simulation,
-        labels: Labels,
-        nodes: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, call: Call, labels: Labels) -> None:
+        schedule, simulation, nodes = call.schedule, call.simulation, call.nodes
         self.schedule = schedule
         self.nodes = nodes
         self.simulation = simulation
         self.labels = labels
-        self.loads = follow(schedule, simulation, nodes).loads
-        moves = list(enumerate(simulation.trace))
-        self.transfers = [(move, self.loads[i]) for i, move in moves if move.kind == "message"]
+        loads, moves = call.followed.loads, enumerate(simulation.trace)
+        self.transfers = [(move, loads[i]) for i, move in moves if move.kind == "message"]
         self.control = [move for move in simulation.trace if move.control]
         self.locals = [move for move in simulation.trace if move.local]
         self.flags = [move for move in simulation.trace if move.kind == "flag"]
-        order = _top_down(schedule)
+        order: Iterable[int] = range(schedule.ranks)
+        if len(schedule.order) == schedule.ranks:  # the algorithm has a pattern
+            order = schedule.order
         if nodes:  # node by node
             order = sorted(order, key=lambda rank: nodes[rank])
         self.lanes = {rank: lane for lane, rank in enumerate(order)}
@@ -109,9 +97,10 @@ class _Picture:
         for rank in range(self.schedule.ranks):
             self._lane(axes, rank)
         for number, move in enumerate(self.control):
-            self._dotted(axes, number, move)
-        for number, move in enumerate(self.flags):
-            self._flag(axes, number, move)
+            self._dotted(axes, f"control-{number}", move)
+        for number, move in enumerate(self.flags):  # from who raised it to whose wait it ended
+            if move.sender != move.receiver:
+                self._dotted(axes, f"flag-{number}", move)
         for number, (move, load) in enumerate(self.transfers):
             self._arrow(axes, number, move, load)
         for number, move in enumerate(self.locals):
@@ -145,18 +134,10 @@ class _Picture:
         leaving = axes.plot([leave], [lane], **_EXIT)
         _named(leaving[0], f"exit-{rank}")
 
-    def _dotted(self, axes: Axes, number: int, move: Move) -> None:
+    def _dotted(self, axes: Axes, name: str, move: Move) -> None:
         times = [move.begin * self.labels.scale, move.end * self.labels.scale]
         lanes = [self.lanes[move.sender], self.lanes[move.receiver]]
-        _named(axes.plot(times, lanes, zorder=2, **_DOTTED)[0], f"control-{number}")
-
-    def _flag(self, axes: Axes, number: int, move: Move) -> None:
-        """From the rank that raised it to the one whose wait it ended."""
-        if move.sender == move.receiver:
-            return
-        times = [move.begin * self.labels.scale, move.end * self.labels.scale]
-        lanes = [self.lanes[move.sender], self.lanes[move.receiver]]
-        _named(axes.plot(times, lanes, zorder=2, **_DOTTED)[0], f"flag-{number}")
+        _named(axes.plot(times, lanes, zorder=2, **_DOTTED)[0], name)
 
     def _between_nodes(self, axes: Axes) -> None:
         """A line between the lanes of different nodes."""
@@ -256,11 +237,6 @@ class _Picture:
             ("copy" in kinds, Patch(color=_COPY, label="copy")),
         ]
         return [artist for shown, artist in entries if shown]
-
-
-def _top_down(schedule: Schedule) -> Iterable[int]:
-    """The ranks as they follow each other in the algorithm's pattern, where it has one."""
-    return schedule.order if len(schedule.order) == schedule.ranks else range(schedule.ranks)
 
 
 def _number(

@@ -13,10 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ...base import pages
-from ...core.programs import Schedule
-from ...core.simulation import Simulation
-from .labels import Labels
-from .replay import Followed, follow
+from .replay import Call, Followed, Labels
 
 MOST_BYTES = 2_000_000
 MOST_RANKS = 64
@@ -25,20 +22,6 @@ _SPAN = 100_000  # times in the page are whole numbers up to here
 _LEFT, _WIDTH, _GAP, _BARS = 58, 800, 22, 110  # columns: names, time, between, results held
 _TOP = 22
 _PARTIAL, _FINAL, _CONTROL = range(3)  # kinds of moves
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call to play."""
-
-    schedule: Schedule
-    simulation: Simulation
-    nodes: tuple[int, ...] = ()  # of the ranks; empty: each has its own
-
-    @property
-    def name(self) -> str:
-        """The algorithm with its parameters, as users write it."""
-        return ":".join([self.schedule.algorithm, *self.schedule.parameters.split()])
 
 
 def page(calls: Sequence[Call], labels: Labels, vector: float, used: Mapping[str, object]) -> str:
@@ -85,7 +68,6 @@ class _Page:
         self.end = max(float(call.simulation.exits.max()) for call in calls)
         self.ranks = calls[0].schedule.ranks
         self.row = 30 if self.ranks <= 8 else 22 if self.ranks <= 16 else 13
-        self.followed = [follow(call.schedule, call.simulation, call.nodes) for call in calls]
 
     def text(self) -> str:
         """The template, filled in."""
@@ -137,7 +119,7 @@ class _Page:
         bottom = _TOP + self.row * self.ranks
         body = "".join([
             *self._lanes(call),
-            *self._bars(call, self.followed[number]),
+            *self._bars(call, call.followed),
             *self._marks(call, bottom),
             *self._held(number),
             *self._moving(number, bottom),
@@ -240,7 +222,7 @@ class _Page:
         }
 
     def _call(self, number: int) -> dict[str, Any]:
-        call, followed = self.calls[number], self.followed[number]
+        call, followed = self.calls[number], self.calls[number].followed
         moves = [
             [move.sender, move.receiver, self._time(move.begin), self._time(move.end), kind]
             for place, move in enumerate(call.simulation.trace)

@@ -1,4 +1,4 @@
-"""Finds the content of each transfer by carrying out the moves on sets of contributions."""
+"""The content of each transfer, by carrying out the moves on sets of contributions."""
 
 from __future__ import annotations
 
@@ -6,12 +6,50 @@ import heapq
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.programs import Schedule, Slice
 from ...core.registry import collectives
 from ...core.simulation import Move, Simulation
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The format of times."""
+
+    unit: str  # "steps", or a unit of time such as "ms"
+    scale: float  # how many of it are one second
+
+    def time(self, seconds: float) -> str:
+        """A time with its unit."""
+        value = f"{seconds * self.scale:.4g}"
+        return f"{value} {self.unit.rstrip('s') if self.steps and value == '1' else self.unit}"
+
+    @property
+    def steps(self) -> bool:
+        """Not a real time, but the transfer of one segment."""
+        return self.unit == "steps"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that was simulated, with its trace."""
+
+    schedule: Schedule
+    simulation: Simulation
+    nodes: tuple[int, ...] = ()  # of the ranks; empty: each has its own
+
+    @property
+    def name(self) -> str:
+        """The algorithm with its parameters, as users write it."""
+        return ":".join([self.schedule.algorithm, *self.schedule.parameters.split()])
+
+    @cached_property
+    def followed(self) -> Followed:
+        """What its transfers carry."""
+        return follow(self.schedule, self.simulation, self.nodes)
 
 
 class Stretch(NamedTuple):

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
+from ...core.bounds import least_after_last
 from ...core.compiled import core
-from ...core.programs import problem
 from ..options.arrivals import Iteration
+from ..options.choose import Question
 from .samples import Sample, Samples
 
 Limit = Callable[[Sequence[float]], float]  # arrivals -> least time after the last one, seconds
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Facts that all rows of a result have in common."""
-
-    collective: str
-    ranks: int
-    bytes: int
-    op: str
-    arrival: str
-    estimate: str
-    network: str
-    mpi: str
-    seed: int
+def setting_of(asked: Question, ranks: Any, size: Any, network: str, mpi: str) -> dict[str, Any]:
+    """Columns that all rows of a result have in common, for a vector of so many bytes."""
+    return {"collective": asked.collective, "ranks": ranks, "bytes": size, "op": asked.op,
+            "arrival": asked.arrival, "estimate": asked.estimate, "network": network, "mpi": mpi,
+            "seed": asked.seed}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,33 +60,23 @@ class Row:
 COLUMNS = tuple(field.name for field in fields(Row))
 
 
-@dataclass(frozen=True)
-class LabLimit:
-    """The lower bound of the time after the last arrival on the lab's links."""
+def limit_of(asked: Question, size: int, network: core.Network) -> Limit:
+    """The lower bound of the time after the last arrival, for a vector of so many bytes."""
 
-    collective: str
-    bytes: int
-    network: core.Network
-    background: bool = False  # ranks may receive before they arrive
-    root: int = 0
+    def limit(arrivals: Sequence[float]) -> float:
+        return least_after_last(
+            ranks=len(arrivals), bytes=size, arrivals=list(arrivals), network=network,
+            collective=asked.collective, root=asked.root, background=asked.background,
+        )  # fmt: skip
 
-    def __call__(self, arrivals: Sequence[float]) -> float:
-        """Seconds, for one rank on each link."""
-        what = problem(
-            collective=self.collective,
-            ranks=len(arrivals),
-            count=self.bytes,
-            element_bytes=1,
-            root=self.root,
-        )
-        return core.least_after_last(what, list(arrivals), self.network, self.background)
+    return limit
 
 
 def summarise(
     samples: Samples,
     iterations: Sequence[Iteration],
     delays: Sequence[float | None],
-    setting: Setting,
+    setting: Mapping[str, Any],
     limit: Limit | None = None,
     native: str | None = "native",
 ) -> list[Row]:
@@ -124,13 +108,13 @@ def _row(
     group: Sequence[Sample],
     delay: float | None,
     balanced: Sequence[Sample],
-    setting: Setting,
+    setting: Mapping[str, Any],
     limit: Limit | None,
     clock: bool,
 ) -> Row:
     q1, median, q3 = quartiles([sample.elapsed for sample in group])
     return Row(
-        **vars(setting),
+        **setting,
         algorithm=group[0].algorithm.partition(":")[0],
         parameters=_most_often(sample.parameters for sample in group),
         delay_ms=_ms(delay),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ...core import registry
-from ...core.compiled import __version__, core
+from ...core.compiled import __version__
 from ...core.native_choices import MODELS
-from ...core.programs import problem
 from ...core.rehearsal import known
 from ..options.arrivals import Delays, Iteration
 from ..results import statistics
@@ -50,16 +49,15 @@ class Case:
             for number in range(len(self.job))
             for name in self.sweep.algorithms
         ]
-        clock = {"clock": "common"}
-        header = Header(
-            __version__, self.engine.name, self.ranks, self.sweep.algorithms, True, clock
+        header = Header(__version__, self.engine.name, self.ranks, self.sweep.algorithms, True, {})
+        found, size = Samples(header, samples), self.sweep.bytes(self.count)
+        setting = statistics.setting_of(
+            self.sweep, self.ranks, size, self.engine.network, self.engine.name
         )
+        bounded = self.engine.bounded and not self.sweep.placement  # else: of consecutive ranks
+        limit = statistics.limit_of(self.sweep, size, self.sweep.network) if bounded else None
         delays = self.sweep.delays or [None]
-        found = Samples(header, samples)
-        native = self.sweep.native
-        return statistics.summarise(
-            found, self.job, delays, self._setting(), self._limit(), native=native
-        )
+        return statistics.summarise(found, self.job, delays, setting, limit, self.sweep.native)
 
     def _sample(self, name: str, number: int, seed: int, advance: Advance) -> Sample:
         late = self.job[number].late
@@ -100,50 +98,13 @@ class Case:
 
     def _plan(self, program: str, late: Delays) -> Any:
         """The plan of the ranks; one plan is enough where arrivals make no difference."""
-        known = self._known(program, late)
-        key = program, tuple(known or ())
+        told = self._known(program, late)
+        key = program, tuple(told or ())
         if key not in self._plans:
-            plan = self.sweep.plan(program, self.ranks, self.count, known)
-            self._plans[key] = plan
+            self._plans[key] = self.sweep.plan(program, self.ranks, self.count, told)
         return self._plans[key]
 
     def _known(self, program: str, late: Delays) -> Delays | None:
         """The arrivals that an algorithm is told; None if they make no difference to it."""
         aware = registry.is_arrival_aware(self.sweep.collective, program)
-        return _estimate(self.sweep.estimate, late) if aware else None
-
-    def _limit(self) -> statistics.Limit | None:
-        if not self.engine.bounded or self.sweep.placement:
-            return None  # the bound knows consecutive ranks of a node only
-        sweep = self.sweep
-        what = problem(
-            collective=sweep.collective,
-            ranks=self.ranks,
-            count=sweep.bytes(self.count),
-            element_bytes=1,
-            root=sweep.root,
-        )
-
-        def limit(arrivals: Sequence[float]) -> float:
-            return core.least_after_last(what, arrivals, sweep.network, sweep.background)
-
-        return limit
-
-    def _setting(self) -> statistics.Setting:
-        return statistics.Setting(
-            collective=self.sweep.collective,
-            ranks=self.ranks,
-            bytes=self.sweep.bytes(self.count),
-            op=self.sweep.op,
-            arrival=self.sweep.pattern.name,
-            estimate=self.sweep.estimate,
-            network=self.engine.network,
-            mpi=self.engine.name,
-            seed=self.sweep.seed,
-        )
-
-
-def _estimate(estimate: str, late: Delays) -> Delays:
-    """The arrivals that algorithms are told: true ones, or reversed ones."""
-    latest = max(late)
-    return late if estimate == "perfect" else [latest - each for each in late]
+        return known(self.sweep.estimate, late) if aware else None

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from ...base.output import say
 from ...core.compiled import core
-from ..options.errors import OptionError
+from ..options.choices import OptionError
 from .sweep import Sweep
 
 _PLAIN = "plain"
@@ -40,21 +39,10 @@ class Work:
     check: bool  # compute and compare results
 
 
-class Engine(Protocol):
-    """A world that runs all ranks' programs."""
-
-    name: str  # for the mpi column
-    network: str  # for the network column
-    bounded: bool  # is the lower bound known here?
-
-    def run(self, sweep: Sweep, work: Work) -> Run:
-        """One simulation."""
-
-
 class Virtual:
     """The virtual network."""
 
-    name, bounded = "simulated", True
+    name, bounded = "simulated", True  # for the column mpi; the lower bound is known
 
     def __init__(self, network: core.Network) -> None:
         self.network = network.text
@@ -93,7 +81,7 @@ class SimGrid:
             estimate=work.known,
             network=sweep.network.text,
             element_bytes=sweep.element_bytes,
-            commutative=sweep.commutative,
+            commutative=sweep.operator.commutes,
             collective=sweep.collective,
             root=sweep.root,
             per_node=self.per_node,
@@ -102,6 +90,9 @@ class SimGrid:
             check=work.check,
         )
         return Run(work.plan.parameters, found.exits.tolist(), 0 if work.check else None)
+
+
+Engine = Virtual | SimGrid
 
 
 def choose(

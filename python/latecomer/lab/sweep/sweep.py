@@ -6,6 +6,7 @@ import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ...base.guess import listed
 from ...base.limits import MOST_RANKS
@@ -15,51 +16,33 @@ from ...core.compiled import core
 from ...core.native_choices import MODELLED, MODELS, Call
 from ...core.programs import make_plan, problem
 from ..options import choose
-from ..options.arrivals import Iteration, Pattern
-from ..options.choices import NO_OPERATOR, OPERATORS, TYPE_BYTES
-from ..options.errors import OptionError
-from ..options.placement import choose_placement
+from ..options.arrivals import Iteration
+from ..options.choices import TYPE_BYTES, OptionError
+from ..options.choose import Question
 from ..options.ranges import parse_numbers
 
 _BUILT_IN = ("sum", "max")
+_MOST_PANELS = 12
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """Options of the simulations of a sweep; times in seconds."""
+@dataclass(frozen=True, kw_only=True)
+class Sweep(Question):
+    """A question over lists of ranks and sizes. Raises OptionError."""
 
-    collective: str
-    algorithms: list[str]  # of the registry with parameters, or models of a library's choice
     ranks: list[int]
     counts: list[int]  # numbers in the vector
-    type: str
-    op: str
-    pattern: Pattern
-    delays: list[float]
-    iterations: int
-    seed: int
-    estimate: str
     network: core.Network
     costs_from: str = "as named"
-    progress: str = "as-configured"
-    root: int = 0
     placement: tuple[int, ...] = ()  # of a single number of ranks; empty: by the network's per_node
 
     def __post_init__(self) -> None:
-        choose.check_progress(self.progress, self.algorithms)
-        if self.root >= self.ranks[0]:
-            raise OptionError("--root out of range", self.root, f"use 0 to {self.ranks[0] - 1}")
-
-    @property
-    def commutative(self) -> bool:
-        """Tell whether the operator commutes."""
-        return self.op == NO_OPERATOR or OPERATORS[self.op].commutes
+        super().__post_init__()
+        self.check_root(self.ranks[0])
 
     @property
     def element_bytes(self) -> int:
         """The size of an element that the operator combines."""
-        numbers = 1 if self.op == NO_OPERATOR else OPERATORS[self.op].numbers
-        return TYPE_BYTES[self.type] * numbers
+        return TYPE_BYTES[self.type] * self.operator.numbers
 
     @property
     def native(self) -> str | None:
@@ -79,7 +62,7 @@ class Sweep:
         if algorithm not in MODELS:
             return self._with_progress(algorithm)
         elements, whole = self.elements(count), self.bytes(count)
-        call = Call(ranks, elements, whole, self.commutative, self.op in _BUILT_IN)
+        call = Call(ranks, elements, whole, self.operator.commutes, self.op in _BUILT_IN)
         return MODELS[algorithm](call)
 
     def _with_progress(self, algorithm: str) -> str:
@@ -87,18 +70,8 @@ class Sweep:
         name, *parameters = algorithm.split(":")
         told = any(parameter.startswith("progress=") for parameter in parameters)
         aware = registry.is_arrival_aware(self.collective, name)
-        return (
-            f"{algorithm}:progress=background" if self._thread and aware and not told else algorithm
-        )
-
-    @property
-    def _thread(self) -> bool:
-        return self.progress == "thread"
-
-    @property
-    def background(self) -> bool:
-        """Tell whether ranks receive before they arrive."""
-        return choose.runs_ahead(self.progress, self.algorithms)
+        ahead = self.progress == "thread" and aware and not told
+        return f"{algorithm}:progress=background" if ahead else algorithm
 
     def plan(
         self, program: str, ranks: int, count: int, known: Sequence[float] | None = None
@@ -109,7 +82,7 @@ class Sweep:
 
     def nodes(self, ranks: int) -> tuple[int, ...]:
         """The node of each rank; empty: each has its own."""
-        return self.placement or choose_placement(ranks, self.network.per_node, None)
+        return self.placement or choose.choose_placement(ranks, self.network.per_node, None)
 
     def _problem(self, ranks: int, count: int) -> core.Problem:
         return problem(
@@ -118,7 +91,7 @@ class Sweep:
             count=self.elements(count),
             element_bytes=self.element_bytes,
             root=self.root,
-            commutative=self.commutative,
+            commutative=self.operator.commutes,
         )
 
     def series(self, program: str, ranks: int, count: int, *, check: bool) -> core.Rehearsal:
@@ -192,25 +165,15 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
     return list(dict.fromkeys(chosen))
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """Numbers of ranks, and the network that knows how many of them share a node."""
-
-    ranks: list[int]
-    network: core.Network
-    placement: tuple[int, ...] = ()  # as named; empty: consecutive ranks
-
-
-_NODES = "8"  # by default
-
-
 def choose_cluster(
     nodes: str | None, per_node: int | None, network: core.Network, placement: str | None = None
-) -> Cluster:
-    """So many nodes with so many ranks each, or the nodes of a placement. Raises OptionError."""
+) -> dict[str, Any]:
+    """The fields ranks, network and placement of a Sweep: so many nodes with so many ranks each, or
+    the nodes of a placement. Raises OptionError.
+    """
     if placement is not None:
         return _placed(nodes, per_node, network, placement)
-    nodes = _NODES if nodes is None else nodes
+    nodes = "8" if nodes is None else nodes
     numbers = parse_numbers("--nodes", nodes, _read_nodes, doubling=False)
     factor = per_node or 1
     if per_node is None and network.per_node > 1:  # once the only way to say it
@@ -228,19 +191,20 @@ def choose_cluster(
         if not 1 <= number * factor <= MOST_RANKS:
             remedy = f"use 1 to {MOST_RANKS // factor}, since {MOST_RANKS} ranks can be simulated"
             raise OptionError("--nodes out of range", number, remedy)
-    return Cluster([number * factor for number in numbers], network.with_per_node(per_node or 1))
+    ranks = [number * factor for number in numbers]
+    return {"ranks": ranks, "network": network.with_per_node(per_node or 1)}
 
 
 def _placed(
     nodes: str | None, per_node: int | None, network: core.Network, placement: str
-) -> Cluster:
+) -> dict[str, Any]:
     if nodes is not None:
         raise OptionError(f"--nodes {nodes} with --placement", placement, "leave one of them out")
     ranks = placement.count(",") + 1
     if ranks > MOST_RANKS:
         raise OptionError("--placement too long", f"{ranks} ranks", f"name {MOST_RANKS} at most")
-    found = choose_placement(ranks, per_node, placement)
-    return Cluster([ranks], network.with_per_node(1), found)
+    found = choose.choose_placement(ranks, per_node, placement)
+    return {"ranks": [ranks], "network": network.with_per_node(1), "placement": found}
 
 
 def _read_nodes(option: str, text: str) -> int:
@@ -251,24 +215,32 @@ def _read_nodes(option: str, text: str) -> int:
         raise OptionError(what, repr(text), f"use 1 to {MOST_RANKS}") from None
 
 
-def choose_pattern(arrival: str, late_rank: int | None, ranks: Sequence[int]) -> Pattern:
-    """Read the arrival pattern. Raises OptionError and ArrivalError."""
-    pattern = choose.choose_pattern(arrival, late_rank)
-    if pattern.name == "onelate" and late_rank is None and ranks[0] <= pattern.late_rank:
+def check_late_rank(sweep: Sweep, named: int | None) -> None:
+    """Raises OptionError where rank 1, which is late unless one is named, is not there."""
+    pattern, ranks = sweep.pattern, sweep.ranks[0]
+    if pattern.name == "onelate" and named is None and ranks <= pattern.late_rank:
         what = f"onelate makes rank {pattern.late_rank} late, and there is only"
         remedy = "use more --nodes, --late-rank 0 or --arrivals balanced"
-        raise OptionError(what, f"{ranks[0]} rank", remedy)
-    return pattern
+        raise OptionError(what, f"{ranks} rank", remedy)
+
+
+def check_panels(sweep: Sweep) -> None:
+    """Raises OptionError if ranks, sizes and delays need more panels than a picture can hold."""
+    fewer = min(len(sweep.ranks), len(sweep.counts))
+    if len(sweep.ranks) == len(sweep.counts) == 1:
+        return  # one picture over the delay
+    panels = fewer * max(1, len(sweep.delays))
+    if panels > _MOST_PANELS:
+        remedy = f"use {_MOST_PANELS} at most: fewer ranks, sizes or delays, or --output FILE.csv"
+        raise OptionError("--plot would have too many panels", panels, remedy)
 
 
 def choose_counts(size: str | None, count: str | None, type_: str, op: str) -> list[int]:
     """Numbers in the vector, from either option. Raises OptionError."""
-    if size and count:
-        raise OptionError("--bytes and --count both given", f"{size}, {count}", "give one of them")
-    if size:
+    if size and not count:
         sizes = parse_numbers("--bytes", size, core.parse_bytes, doubling=True)
         return [choose.choose_count(str(each), None, type_, op) for each in sizes]
-    if count:
+    if count and not size:
         counts = parse_numbers("--count", count, core.parse_count, doubling=True)
         return [choose.choose_count(None, str(each), type_, op) for each in counts]
-    return [choose.choose_count(None, None, type_, op)]
+    return [choose.choose_count(size, count, type_, op)]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import UserError
-from ...base.output import say
 from ...base.regular import read_text
 
 
@@ -89,9 +88,3 @@ class Journal:
     @staticmethod
     def _remedy(error: Exception) -> str:
         return f"{error}; name another file by --output"
-
-
-def announce(journal: Journal, cells: int) -> None:
-    """Say what is kept from before."""
-    if journal.cells:
-        say(f"{len(journal.cells)} of {cells} cells are in {journal.path} already")

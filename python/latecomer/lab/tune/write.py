@@ -30,7 +30,7 @@ def rules_of(
 ) -> dict[str, Any]:
     """The content of a file of rules.
 
-    `cells`: what was measured, by collective and bytes, as Measured.as_dict() has it. `one_late`:
+    `cells`: what was measured, by collective and bytes, the fields of Measured. `one_late`:
     the arrivals had a single late rank.
     """
     collectives: dict[str, Any] = {}
@@ -46,18 +46,16 @@ def rules_of(
             if spread != "any":
                 communicators["comm_rank_distribution"] = spread
             collectives[collective] = [{**communicators, "rules": rules}]
+    text = f"latecomer {__version__}: {comment}"  # ASCII, which file names in it need not be
     return {
         "rule_file_version": _VERSION,
         "module": "latecomer",
-        "comment": _plain(f"latecomer {__version__}: {comment}"),
+        "comment": text.encode("ascii", "replace").decode()[
+            :_MOST_COMMENT
+        ],  # file names may be none
         "network": core.Network(costs).text,
         "collectives": collectives,
     }
-
-
-def _plain(text: str) -> str:
-    """Short ASCII: file names on a command line may be none."""
-    return text.encode("ascii", "replace").decode()[:_MOST_COMMENT]
 
 
 def write(content: Mapping[str, Any], path: Path) -> None:

@@ -14,8 +14,8 @@ from matplotlib.patheffects import withStroke
 
 from ..results.statistics import Row
 from . import looks
-from .labels import End, name_ends
 from .lines import lines
+from .looks import End, name_ends
 from .table import by_delay, number
 
 _BARS_MEAN = (

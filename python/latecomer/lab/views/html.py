@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,8 +12,9 @@ from ...base import pages
 from ...core import networks
 from ...core.native_choices import MODELS
 from ..results.statistics import Row
-from . import looks, plot, sweep
-from .lines import is_sweep, lines
+from . import looks, plot
+from .lines import highlighted, is_sweep, lines, others
+from .sweep_table import TITLE, Line, case_headings, table_lines
 from .table import (
     best,
     by_delay,
@@ -28,6 +30,25 @@ from .table import (
 )
 
 _AS = "as="  # among the parameters of an algorithm that chose another one
+
+_TOLD = 5  # findings with a line of their own
+_ACROSS = 9  # algorithms in a table that fits on the page
+
+_HOW_TO_READ_SWEEP = (
+    (
+        "times",
+        "From the arrival of the last rank to the last exit: what the collective still costs when "
+        "everybody is there. Less is better; the best of each line is marked, with all that are "
+        "equal to it, in the folded tables too. What an algorithm chose by itself is shown where "
+        "the pointer rests on its time.",
+    ),
+    ("limit", "What no algorithm can beat for these arrivals on this network."),
+    (
+        "openmpi-4.1, mpich-5.0",
+        "Models of what these libraries choose by default, run with our programs: the steps and "
+        "cliffs of the choice, nothing else of the library.",
+    ),
+)
 
 _HOW_TO_READ = (
     (
@@ -86,13 +107,13 @@ def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
         title=f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks",
         lead=_lead(rows),
         alarms=alarms,
-        findings=list(sweep.findings(rows)) if wide else list(map(_finding, blocks)),
+        findings=list(_sweep_findings(rows)) if wide else list(map(_finding, blocks)),
         note=plot.note(rows),
         plot=Markup(plot.inline_svg(rows)),
-        tables=sweep.tables(rows) if wide else list(map(_table, blocks)),
-        others=sweep.other_tables(rows) if wide else [],
-        folded=len(sweep.others(rows)) if wide else 0,
-        how=list(sweep.HOW_TO_READ if wide else _how_to_read(rows)),
+        tables=_sweep_tables(rows) if wide else list(map(_table, blocks)),
+        others=_other_tables(rows) if wide else [],
+        folded=len(others(rows)) if wide else 0,
+        how=list(_HOW_TO_READ_SWEEP if wide else _how_to_read(rows)),
         used=pages.told((name, _told(value)) for name, value in used.items()),
     )
 
@@ -173,3 +194,49 @@ def _table_row(row: Row, names: Sequence[str], is_best: bool) -> pages.Row:
 
 def _told(value: object) -> object:
     return networks.told(value) if isinstance(value, str) else value
+
+
+def _sweep_findings(rows: Sequence[Row]) -> Iterator[tuple[str, str, str]]:
+    """Sentences that count how often each algorithm is fastest: what is before its name, the name,
+    and the rest.
+    """
+    found = table_lines(rows)
+    winners = Counter(name for line in found for name in line.fastest).most_common()
+    ties = " (equal times count for each)" if any(len(line.fastest) > 1 for line in found) else ""
+    for name, often in winners[:_TOLD]:
+        yield "", name, f" is fastest in {often} of {len(found)} cases{ties}"
+        ties = ""
+    if less := [f"{name} in {often}" for name, often in winners[_TOLD:]]:
+        yield f"less often: {', '.join(less)}", "", ""
+
+
+Shown = tuple[str, list[str], list[pages.Row]]  # caption, heads and rows
+
+
+def _sweep_tables(rows: Sequence[Row]) -> list[Shown]:
+    """The times of the highlighted algorithms."""
+    return [_sweep_table(rows, table_lines(rows), highlighted(rows))]
+
+
+def _other_tables(rows: Sequence[Row]) -> list[Shown]:
+    """Those of the others, the best first."""
+    found, rest = table_lines(rows), others(rows)
+    return [_sweep_table(rows, found, rest[start : start + _ACROSS])
+            for start in range(0, len(rest), _ACROSS)]  # fmt: skip
+
+
+def _sweep_table(rows: Sequence[Row], found: Sequence[Line], names: Sequence[str]) -> Shown:
+    return TITLE, [*case_headings(rows), *names], [_line(line, names) for line in found]
+
+
+def _line(line: Line, names: Sequence[str]) -> pages.Row:
+    fastest = line.fastest
+    cells = [_cell(line.rows[name], name in fastest) for name in names]
+    return pages.Row(line.case, [number(line.limit), *cells])
+
+
+def _cell(row: Row | None, best: bool) -> str | pages.Cell:
+    if row is None:
+        return ""
+    mark = "wrong" if row.wrong else "best" if best else ""
+    return pages.Cell(number(row.after_last_ms), mark, row.parameters)

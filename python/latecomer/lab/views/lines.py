@@ -1,11 +1,18 @@
-"""Rows over several ranks or sizes, as the lines of a picture or the columns of a table."""
+"""Rows over several ranks or sizes, as the lines of a picture or the columns of a table.
+
+Where lines are too many, some are named and shown first. The others are not left out: pictures draw
+them grey and list them, pages have them further down.
+"""
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ...core.native_choices import MODELS
 from ..results.statistics import Row
 
 
@@ -62,3 +69,57 @@ def panels(rows: Sequence[Row]) -> list[Panel]:
 def _axes(ranks: int, sizes: int) -> tuple[str, str]:
     """The column along a line, and the one that makes panels."""
     return ("ranks", "bytes") if ranks >= sizes else ("bytes", "ranks")
+
+
+_ALWAYS = ("native", *MODELS, "ring", "auto")
+_MOST = 9  # names that can be read beside a picture, and columns that fit on a page
+
+
+def highlighted(rows: Sequence[Row]) -> list[str]:
+    """Names of `lines`: all if they are few, else yardsticks, auto, and the best of the others."""
+    found = lines(rows)
+    if len(found) <= _MOST:
+        return list(found)
+    ordered, alone = by_merit(rows), _alone(rows)
+    always = {name for name in found if found[name][0].algorithm in _ALWAYS}
+    rest = sorted((name for name in ordered if name not in always), key=lambda n: n not in alone)
+    named = always.union(rest[: max(0, _MOST - len(always))])
+    return [name for name in ordered if name in named]
+
+
+def others(rows: Sequence[Row]) -> list[str]:
+    """Names of the lines that are not highlighted, the best first."""
+    named = highlighted(rows)
+    return [name for name in by_merit(rows) if name not in named]
+
+
+def by_merit(rows: Sequence[Row]) -> list[str]:
+    """Names of all lines by their time over the least of each case, its geometric mean.
+
+    Those with wrong results come last.
+    """
+    ratios: dict[str, list[float]] = {name: [] for name in lines(rows)}
+    for case in _cases(rows):
+        least = min(case.values())
+        for name, time in case.items():
+            ratios[name].append(math.log(time / least))
+    wrong = {name for name, own in lines(rows).items() if any(row.wrong for row in own)}
+    return sorted(ratios, key=lambda name: (name in wrong, statistics.mean(ratios[name] or [0])))
+
+
+def _alone(rows: Sequence[Row]) -> set[str]:
+    """Names of the lines that no other equals in some case."""
+    least = ((case, min(case.values())) for case in _cases(rows))
+    winners = ([n for n, time in case.items() if math.isclose(time, t)] for case, t in least)
+    return {names[0] for names in winners if len(names) == 1}
+
+
+def _cases(rows: Sequence[Row]) -> Iterable[dict[str, float]]:
+    """The times that pictures show first, by the line's name, for each ranks, size and delay."""
+    column = "after_last_ms" if is_sweep(rows) else "elapsed_ms"
+    cases: dict[tuple, dict[str, float]] = {}
+    for name, own in lines(rows).items():
+        for row in own:
+            if time := getattr(row, column):  # of a single rank it is 0
+                cases.setdefault((row.ranks, row.bytes, row.delay_ms), {})[name] = time
+    return cases.values()

@@ -16,8 +16,7 @@ from ...base.units import size
 from ...base.written import fresh
 from ..results.statistics import Row
 from . import curves, looks, scaling
-from .highlight import others
-from .lines import is_sweep
+from .lines import is_sweep, others
 from .table import by_delay, delay_title
 
 

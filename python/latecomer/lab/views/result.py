@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from ...base.called import command_line, now
 from ...base.output import console, say
 from ...base.written import check_apart, check_file, write_text
 from ...core import networks
-from ..options.choices import PLOTS
-from ..options.errors import BenchError, OptionError
+from ...core.compiled import __version__
+from ..options.choices import PLOTS, BenchError, OptionError
+from ..options.choose import Question
 from ..results import statistics
 from . import table
 from .lines import is_sweep
@@ -105,9 +107,33 @@ class Result:
         if path.suffix == ".html":
             from . import html
 
-            return _write(path, html.page(self.rows, self.used))
+            return write_text(path, html.page(self.rows, self.used))
         known = {".csv": "csv", ".json": "json"}
-        return _write(path, self.text(known.get(path.suffix, format_)))
+        return write_text(path, self.text(known.get(path.suffix, format_)))
+
+
+def used(asked: Question, setting: Mapping[str, object], trouble: str | None) -> dict[str, object]:
+    """What a result says about how it was made, wherever that was."""
+    return {
+        "version": __version__,
+        **setting,
+        "type": asked.type,
+        "late_rank": asked.pattern.late_rank,
+        "delays_s": asked.delays,
+        "iterations": asked.iterations,
+        "progress": asked.progress,
+        "command": command_line(),
+        "date": now(),
+        "complete": trouble or "yes",
+    }
+
+
+def count_wrong(rows: Sequence[statistics.Row], title: Callable[[statistics.Row], str]) -> int:
+    """Report rows with wrong results; 1: there are some."""
+    bad = [row for row in rows if row.wrong]
+    for row in bad:
+        say(f"error: {row.wrong} wrong elements: {row.label}, {title(row)}")
+    return 1 if bad else 0
 
 
 def _tables(rows: Sequence[statistics.Row], width: int) -> RenderableType:
@@ -125,10 +151,6 @@ def _wide(rows: Sequence[statistics.Row]) -> int:
     from . import sweep_table
 
     return sweep_table.least_width(rows)
-
-
-def _write(path: Path, text: str) -> None:
-    write_text(path, text)
 
 
 def check_paths(

@@ -18,9 +18,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from ...base.units import size
 from ...core.native_choices import MODELS
 from ..results.statistics import Row
-from .labels import End, name_ends
 from .lines import Panel, lines, panels
-from .looks import GRID, INK, OTHER, PAPER, Look, line_looks
+from .looks import GRID, INK, OTHER, PAPER, End, Look, line_looks, name_ends
 from .table import delay_title, delays_title
 
 _FEW = 24  # points of a line that are marked
