@@ -1,0 +1,105 @@
+"""The wheel that needs no compiler (packaging/wheel/make.py): what it holds, and what is refused."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parents[2] / "packaging" / "wheel"
+
+
+@pytest.fixture(scope="module")
+def make():
+    sys.path.insert(0, str(HERE))
+    try:
+        import make
+    finally:
+        sys.path.remove(str(HERE))
+    return make
+
+
+def built(make, *without):
+    """The targets of a build folder with all families, and some that the wheel has no use for."""
+    names = {"latecomer_simgrid", "lib/liblatecomer_core.so.0.1", "liblatecomer_preload.so",
+             "liblatecomer_preload_messages.so"}  # fmt: skip
+    for family in make.FAMILIES:
+        names |= {f"liblatecomer_preload_{family}.so", f"mpi_tests_{family}"}
+    for family in ("mpich", "openmpi"):
+        names |= {f"latecomer_{program}_{family}" for program in ("bench", "calibrate", "overhead")}
+        names.add(f"lib/liblatecomer_{family}.so.0.1")
+    return names - set(without)
+
+
+def test_it_holds_the_libraries_of_all_families_and_the_programs_that_the_command_starts(make):
+    assert make.targets(built(make)) == {
+        "latecomer_bench_mpich": "libexec/latecomer",
+        "latecomer_bench_openmpi": "libexec/latecomer",
+        "latecomer_calibrate_mpich": "libexec/latecomer",
+        "latecomer_calibrate_openmpi": "libexec/latecomer",
+        "lib/liblatecomer_mpich.so.0.1": "lib",
+        "lib/liblatecomer_openmpi.so.0.1": "lib",
+        "liblatecomer_preload.so": "lib",
+        "liblatecomer_preload_abi.so": "lib",
+        "liblatecomer_preload_messages.so": "lib",
+        "liblatecomer_preload_mpich.so": "lib",
+        "liblatecomer_preload_openmpi.so": "lib",
+    }
+
+
+@pytest.mark.parametrize("end", ["", "_messages", "_abi", "_mpich", "_openmpi"])
+def test_a_build_without_a_drop_in_library_is_refused(make, end):
+    missing = f"liblatecomer_preload{end}.so"
+    with pytest.raises(make.UserError) as refused:
+        make.targets(built(make, missing))
+    assert refused.value.value == missing
+    assert "build with the MPI families abi, mpich, openmpi" in refused.value.remedy
+
+
+def test_other_folders_than_those_of_a_build_are_refused(tmp_path):
+    said = subprocess.run(
+        [sys.executable, HERE / "make.py", "--build", tmp_path],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 1
+    assert f"no build folder of Ninja: {tmp_path}; name one by --build" in said.stderr
+
+
+def test_the_wheel_names_the_part_of_nanobind_that_it_needs(make, tmp_path):
+    wheel = tmp_path / "a.whl"
+    with zipfile.ZipFile(wheel, "w") as opened:
+        opened.writestr("a-1.dist-info/METADATA", "Name: a\nRequires-Dist: rich\n\nText\n")
+        opened.writestr("a/b.py", "x = 1\n")
+    make.add_dependency(wheel)
+    with zipfile.ZipFile(wheel) as opened:
+        assert opened.namelist() == ["a-1.dist-info/METADATA", "a/b.py"]
+        assert opened.read("a/b.py") == b"x = 1\n"
+        assert opened.read("a-1.dist-info/METADATA").decode() == (
+            f"Name: a\nRequires-Dist: {make.BACKEND}\nRequires-Dist: rich\n\nText\n"
+        )
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_functions_that_no_library_has_are_found(make, tmp_path):
+    source, library = tmp_path / "a.c", tmp_path / "a.so"
+    source.write_text(
+        "int of_a_later_glibc(void); int MPI_Barrier(int); int PyErr_Occurred(void);\n"
+        "int puts(const char*); __attribute__((weak)) int may_be_missing(void);\n"
+        'int f(void) { return puts("") + of_a_later_glibc() + MPI_Barrier(0) + PyErr_Occurred()\n'
+        "  + (may_be_missing ? may_be_missing() : 0); }\n"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
+    assert make.undefined(library) == ["of_a_later_glibc"]
+
+
+def test_what_cannot_be_tried_is_refused(tmp_path):
+    wheel = tmp_path / "a.whl"
+    wheel.touch()
+    for words, wrong in (([tmp_path / "no.whl"], tmp_path / "no.whl"), ([wheel, "sid"], "sid")):
+        said = subprocess.run(
+            [sys.executable, HERE / "try.py", *words], capture_output=True, text=True, check=False
+        )
+        assert said.returncode == 1
+        assert f"cannot try: {wrong}; name a wheel of make.py, and any of bullseye" in said.stderr
