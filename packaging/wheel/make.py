@@ -19,8 +19,8 @@ import venv
 import zipfile
 from pathlib import Path
 
+import old_glibc
 from latecomer.base.errors import UserError
-from old_glibc import GLIBC, PLATFORM, link_again, make_library, undefined, words_for
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -89,11 +89,11 @@ def run(*command: str | Path, **variables: str) -> None:
 def package(tools: Path, build: Path, prefix: Path) -> None:
     """Fills `prefix` with what the wheel holds beside the Python files."""
     packages = next((tools.parent / "lib").glob("python*/site-packages"))
-    make_library(GLIBC_FOLDER, packages / "ziglang" / "zig")
-    words = words_for(GLIBC_FOLDER)
+    old_glibc.make_library(GLIBC_FOLDER, packages / "ziglang" / "zig")
+    words = old_glibc.words_for(GLIBC_FOLDER)
     shutil.rmtree(prefix, ignore_errors=True)
     for target, place in targets(built(build)).items():
-        link_again(build, target, prefix / place / Path(target).name, words)
+        old_glibc.link_again(build, target, prefix / place / Path(target).name, words)
     folder = WORK / "module"
     run(tools / "cmake", "-S", HERE / "module", "-B", folder, "-G", "Ninja",
         f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}", "-DCMAKE_BUILD_TYPE=Release",
@@ -103,9 +103,9 @@ def package(tools: Path, build: Path, prefix: Path) -> None:
     run(tools / "cmake", "--build", folder)
     shutil.copy(folder / "_core.abi3.so", prefix)
     for path in prefix.rglob("*"):
-        if path.is_file() and (names := undefined(path)):
+        if path.is_file() and (names := old_glibc.undefined(path)):
             raise UserError(
-                f"glibc {GLIBC} lacks what {path.name} calls", ", ".join(names),
+                f"glibc {old_glibc.GLIBC} lacks what {path.name} calls", ", ".join(names),
                 "build on an older machine, or add a counterpart in packaging/wheel/old_glibc.py",
             )  # fmt: skip
     # Manual pages and licence, as in any installation; what compilers need is left out.
@@ -128,9 +128,9 @@ def pack(tools: Path, prefix: Path, out: Path) -> Path:
         "-C", "wheel.py-api=cp310", "-C", f"build-dir={WORK / 'pack'}", **same)  # fmt: skip
     (wheel,) = (WORK / "packed").glob("*.whl")
     add_dependency(wheel)
-    run(tools / "auditwheel", "repair", "--plat", PLATFORM, "--only-plat", "--exclude", "libmpi*",
+    run(tools / "auditwheel", "repair", "--plat", old_glibc.PLATFORM, "--only-plat", "--exclude", "libmpi*",
         "-w", out, wheel, **same)  # fmt: skip
-    return out / wheel.name.replace("linux_x86_64", PLATFORM)
+    return out / wheel.name.replace("linux_x86_64", old_glibc.PLATFORM)
 
 
 def add_dependency(wheel: Path) -> None:

@@ -64,19 +64,30 @@ def make_library(folder: Path, zig: Path) -> None:
         short.write_text(f"INPUT(AS_NEEDED({here}/lib{name}))\n")
 
 
+def command_again(said: str, output: Path, words: list[str]) -> list[str]:
+    """The build's command for a link, `said`, but to `output` and with `words`.
+
+    Programs look for their MPI library, too, where pip puts one beside the Python packages. The
+    drop-in library for MPICH is linked with none (decision 31).
+    """
+    command = shlex.split(said.removeprefix(": && ").strip().removesuffix("&& :"))
+    command = [word for word in command if not re.match(r"-Wl,(-rpath|/)", word)]
+    if output.name == "liblatecomer_preload_mpich.so":
+        command = [word for word in command if word not in ("-lmpi", "-lmpich")]
+    command[command.index("-o") + 1] = str(output)
+    if ".so" not in output.name:
+        command.append("-Wl,-rpath,$ORIGIN/../../../../..")
+    return [*command, "-static-libstdc++", *words]
+
+
 def link_again(build: Path, target: str, output: Path, words: list[str]) -> None:
     """Links a target of the build folder as it was linked, but to `output` and with `words`."""
     said = subprocess.run(
         ["ninja", "-C", build, "-t", "commands", "-s", target],
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
-    command = shlex.split(said.removeprefix(": && ").strip().removesuffix("&& :"))
-    command = [word for word in command if not word.startswith("-Wl,-rpath,")]
-    if output.name == "liblatecomer_preload_mpich.so":
-        command.remove("-lmpi")  # it has another name in Debian: the loader's serves (decision 31)
-    command[command.index("-o") + 1] = str(output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([*command, "-static-libstdc++", *words], cwd=build, check=True)
+    subprocess.run(command_again(said, output, words), cwd=build, check=True)
 
 
 def undefined(library: Path) -> list[str]:

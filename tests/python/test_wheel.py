@@ -81,6 +81,20 @@ def test_the_wheel_names_the_part_of_nanobind_that_it_needs(make, tmp_path):
         )
 
 
+@pytest.mark.parametrize(("name", "kept"), [
+    ("latecomer_bench_mpich", ["-lmpi", "-ldl", "-Wl,-rpath,$ORIGIN/../../../../.."]),
+    ("liblatecomer_preload_mpich.so", ["-ldl"]),
+    ("liblatecomer_preload_openmpi.so", ["-lmpi", "-ldl"]),
+])  # fmt: skip
+def test_a_link_is_done_again_without_folders_of_this_machine(make, name, kept):
+    said = (
+        f": && /usr/bin/c++ -O3 a.o -o {name} -Wl,-rpath -Wl,/opt/lib -Wl,-rpath,:: -lmpi -ldl && :"
+    )
+    again = make.old_glibc.command_again(said, Path("/b") / name, ["-L/c"])
+    assert again == ["/usr/bin/c++", "-O3", "a.o", "-o", f"/b/{name}", *kept,
+                     "-static-libstdc++", "-L/c"]  # fmt: skip
+
+
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
 def test_functions_that_no_library_has_are_found(make, tmp_path):
     source, library = tmp_path / "a.c", tmp_path / "a.so"
@@ -91,7 +105,7 @@ def test_functions_that_no_library_has_are_found(make, tmp_path):
         "  + (may_be_missing ? may_be_missing() : 0); }\n"
     )
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
-    assert make.undefined(library) == ["of_a_later_glibc"]
+    assert make.old_glibc.undefined(library) == ["of_a_later_glibc"]
 
 
 def test_what_cannot_be_tried_is_refused(tmp_path):
