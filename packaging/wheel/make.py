@@ -128,8 +128,8 @@ def pack(tools: Path, prefix: Path, out: Path) -> Path:
         "-C", "wheel.py-api=cp310", "-C", f"build-dir={WORK / 'pack'}", **same)  # fmt: skip
     (wheel,) = (WORK / "packed").glob("*.whl")
     add_dependency(wheel)
-    run(tools / "auditwheel", "repair", "--plat", old_glibc.PLATFORM, "--only-plat", "--exclude", "libmpi*",
-        "-w", out, wheel, **same)  # fmt: skip
+    run(tools / "auditwheel", "repair", "--plat", old_glibc.PLATFORM, "--only-plat",
+        "--exclude", "libmpi*", "-w", out, wheel, **same)  # fmt: skip
     return out / wheel.name.replace("linux_x86_64", old_glibc.PLATFORM)
 
 
