@@ -1,5 +1,7 @@
 """The wheel that needs no compiler (packaging/wheel/make.py): what it holds, and what is refused."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parents[2] / "packaging" / "wheel"
+ROOT = Path(__file__).resolve().parents[2]
+HERE = ROOT / "packaging" / "wheel"
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +109,34 @@ def test_functions_that_no_library_has_are_found(make, tmp_path):
     )
     subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
     assert make.old_glibc.undefined(library) == ["of_a_later_glibc"]
+
+
+def pythons_of(version):
+    """Interpreters of that version: on the PATH, or of pyenv."""
+    found = [shutil.which(f"python{version}")]
+    found += Path.home().glob(f".pyenv/versions/{version}.*/bin/python")
+    return [each for each in found if each and
+            not subprocess.run([each, "-V"], capture_output=True, check=False).returncode]  # fmt: skip
+
+
+def test_the_oldest_python_reads_the_declarations_of_all_verbs():
+    oldest = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text())[1]
+    pythons = pythons_of(oldest)
+    if not pythons:
+        pytest.skip(f"no Python {oldest}")
+    script = """
+from latecomer.cli import COMMANDS
+from latecomer.command.declare import Group, parameters
+def read(group):
+    for name, inside in group.commands.items():
+        read(inside) if isinstance(inside, Group) else parameters(group.verb(name))
+read(COMMANDS)
+"""
+    said = subprocess.run(
+        [pythons[-1], "-B", "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
 
 
 def test_what_cannot_be_tried_is_refused(tmp_path):

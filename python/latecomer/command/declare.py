@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 HELP = ("--help", "-h")  # of every command
 Value = str | int | float | Path | bool
@@ -143,7 +144,8 @@ class Parameter:
 
 def parameters(function: Callable[..., Any]) -> list[Parameter]:
     """The parameters of a verb's function, in order."""
-    hints = get_type_hints(function, include_extras=True)
+    # typing's get_type_hints makes what may be None optional once more, before Python 3.11.
+    hints = get_annotations(function, eval_str=True)
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     defaults = function.__defaults__ or ()
     given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
