@@ -21,6 +21,7 @@ from pathlib import Path
 
 import old_glibc
 from latecomer.base.errors import UserError
+from old_glibc import run
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -79,11 +80,6 @@ def make_tools() -> Path:
             "-r", HERE / "requirements.txt")  # fmt: skip
         stamp.write_text(wanted)
     return folder / "bin"
-
-
-def run(*command: str | Path, **variables: str) -> None:
-    """Runs a command to its good end, with variables added to its environment."""
-    subprocess.run([str(word) for word in command], env={**os.environ, **variables}, check=True)
 
 
 def package(tools: Path, build: Path, prefix: Path) -> None:

@@ -7,10 +7,13 @@ list of functions Zig has for its cross compiler.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
 from pathlib import Path
+
+from latecomer.base.errors import UserError
 
 GLIBC = "2.28"
 PLATFORM = "manylinux_2_28_x86_64"
@@ -30,6 +33,22 @@ uint32_t arc4random(void) {
 _FROM_OUTSIDE = re.compile(r"_?Py|P?MPIX?_|ompi_|OMPI_|MPIR_")
 
 
+def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> None:
+    """Runs a command with variables added to its environment. UserError: it did not end well."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, cwd=cwd, env={**os.environ, **variables}, check=False)
+    except OSError as error:
+        raise UserError(
+            f"cannot start a program: {error.strerror}", words[0], "install it"
+        ) from error
+    if done.returncode != 0:
+        raise UserError(
+            f"a command ended with exit code {done.returncode}", shlex.join(words),
+            "what it said is above",
+        )  # fmt: skip
+
+
 def words_for(folder: Path) -> list[str]:
     """What the linker gets to take the C library of `folder`; nothing for debuggers is kept."""
     return [f"-B{folder}/", f"-L{folder}", str(folder / "added.o"), "-s", "-Wl,--gc-sections",
@@ -42,19 +61,17 @@ def make_library(folder: Path, zig: Path) -> None:
     cache = folder / "zig"
     program = folder / "nothing.c"
     program.write_text("int main(void) { return 0; }\n")
-    subprocess.run(
-        [zig, "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-O2", program,
-         "-o", folder / "nothing"],
-        env={"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache)}, check=True,
-    )  # fmt: skip
+    run(zig, "cc", "-target", f"x86_64-linux-gnu.{GLIBC}", "-O2", program,
+        "-o", folder / "nothing",
+        ZIG_GLOBAL_CACHE_DIR=str(cache), ZIG_LOCAL_CACHE_DIR=str(cache))  # fmt: skip
     (libc,) = cache.glob("o/*/libc.so.6")
     (fixed,) = cache.glob("o/*/libc_nonshared.a")
     (start,) = cache.glob("o/*/crt1.o")
     (folder / "Scrt1.o").write_bytes(start.read_bytes())
     source = folder / "added.c"
     source.write_text(_ADDED)
-    subprocess.run(["cc", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-c",
-                    source, "-o", folder / "added.o"], check=True)  # fmt: skip
+    run("cc", "-O2", "-fPIC", "-fvisibility=hidden", "-ffunction-sections", "-c",
+        source, "-o", folder / "added.o")  # fmt: skip
     here = libc.parent
     # Before glibc 2.34 these were libraries of their own; each program gets those that it uses.
     parts = " ".join(str(here / name) for name in ("libpthread.so.0", "libdl.so.2", "libld.so.2"))
@@ -87,7 +104,7 @@ def link_again(build: Path, target: str, output: Path, words: list[str]) -> None
         capture_output=True, text=True, check=True,
     ).stdout  # fmt: skip
     output.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run(command_again(said, output, words), cwd=build, check=True)
+    run(*command_again(said, output, words), cwd=build)
 
 
 def undefined(library: Path) -> list[str]:

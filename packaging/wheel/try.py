@@ -19,8 +19,8 @@ from pathlib import Path
 
 from latecomer.base.errors import UserError
 from latecomer.launch import mpi
-from make import GLIBC_FOLDER, ROOT, WORK, make_tools, run
-from old_glibc import words_for
+from make import GLIBC_FOLDER, ROOT, WORK, make_tools
+from old_glibc import run, words_for
 
 SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # and their Python
 OLDEST = (3, 10)
@@ -40,6 +40,16 @@ LAUNCH = {
     "mpich": "mpiexec.mpich {set} -n 4 {app}",
     "abi": "/opt/v/bin/mpiexec {set} -n 4 {app}",
 }
+
+
+def check(wheel: Path, suites: list[str]) -> None:
+    """Raises UserError for a wheel that is not there, and a system that is not known."""
+    wrong = [suite for suite in suites if suite not in SUITES]
+    if not wheel.exists():
+        wrong = [str(wheel)]
+    if wrong:
+        remedy = f"name a wheel of make.py, and any of {', '.join(SUITES)}"
+        raise UserError("cannot try", wrong[0], remedy)
 
 
 def make_root(suite: str) -> Path:
@@ -134,13 +144,15 @@ def main() -> None:
     parser.add_argument("wheel", type=Path)
     parser.add_argument("suite", nargs="*")
     wishes = parser.parse_args()
-    unknown = [suite for suite in wishes.suite if suite not in SUITES]
-    if unknown or not wishes.wheel.exists():
-        remedy = f"name a wheel of make.py, and any of {', '.join(SUITES)}"
-        sys.exit(f"latecomer: cannot try: {(unknown or [wishes.wheel])[0]}; {remedy}")
-    tools, given = make_tools(), WORK / "given"
-    collect(wishes.wheel.resolve(), tools, given)
-    results = [try_system(suite, given, wishes.wheel, tools) for suite in wishes.suite or SUITES]
+    given = WORK / "given"
+    try:
+        check(wishes.wheel, wishes.suite)
+        tools = make_tools()
+        collect(wishes.wheel.resolve(), tools, given)
+        suites = wishes.suite or SUITES
+        results = [try_system(suite, given, wishes.wheel, tools) for suite in suites]
+    except UserError as refused:
+        sys.exit(f"latecomer: {refused}")
     sys.exit(0 if all(results) else 1)
 
 

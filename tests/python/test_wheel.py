@@ -111,6 +111,16 @@ def test_functions_that_no_library_has_are_found(make, tmp_path):
     assert make.old_glibc.undefined(library) == ["of_a_later_glibc"]
 
 
+@pytest.mark.parametrize(("command", "said"), [
+    (["no-such-program"], "cannot start a program: No such file or directory: no-such-program"),
+    (["false", "a b"], "a command ended with exit code 1: false 'a b'; what it said is above"),
+])  # fmt: skip
+def test_a_command_that_fails_is_named(make, command, said):
+    with pytest.raises(make.UserError) as refused:
+        make.run(*command)
+    assert str(refused.value).startswith(said)
+
+
 def pythons_of(version):
     """Interpreters of that version: on the PATH, or of pyenv."""
     found = [shutil.which(f"python{version}")]
