@@ -9,8 +9,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from dropin_helpers import launcher_of, run_command
+from install_helpers import BUILD, ROOT, run
+from latecomer.launch.preload import with_variables
+from mpi_helpers import installed
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "packaging" / "wheel"
 
 
@@ -119,6 +122,44 @@ def test_a_command_that_fails_is_named(make, command, said):
     with pytest.raises(make.UserError) as refused:
         make.run(*command)
     assert str(refused.value).startswith(said)
+
+
+SUMS = """
+from array import array
+from mpi4py import MPI
+mine, total = array("d", [1]) * 65536, array("d", [0]) * 65536
+for step in range(8):
+    MPI.COMM_WORLD.Allreduce(mine, total)
+"""
+
+
+def test_the_library_for_mpich_that_names_no_mpi_library_finds_that_of_mpi4py(make, tmp_path):
+    """It is visible to mpi4py alone, before ours needs it."""
+    pytest.importorskip("mpi4py")
+    family = installed("mpich")
+    name = "liblatecomer_preload_mpich.so"
+    libmpi = family.mpirun.parents[1] / "lib" / "libmpi.so.12"
+    if not ((BUILD / name).exists() and libmpi.exists() and shutil.which("ninja")):
+        pytest.skip("no release build for an MPICH of its own folder")
+    make.old_glibc.link_again(BUILD, name, tmp_path / name, [])
+    assert "[libmpi" not in run("readelf", "-d", tmp_path / name)
+    loader = shutil.copy(BUILD / "liblatecomer_preload.so", tmp_path)
+    launch = launcher_of("mpich", 2, [sys.executable, "-c", SUMS])
+    settings = {"LD_PRELOAD": str(loader), "LATECOMER_STATS": "1", "MPI4PY_LIBMPI": str(libmpi)}
+    ended = run_command(with_variables(launch.command, settings), launch.env)
+    assert ended.code == 0, ended.err
+    assert "calls of rank 0 of 2" in ended.err
+
+
+def test_the_library_for_mpich_loads_without_the_functions_of_mpi_4():
+    """All whose addresses it wants at once are weak, or the loader has them."""
+    library = BUILD / "liblatecomer_preload_mpich.so"
+    if not (library.exists() and shutil.which("readelf")):
+        pytest.skip("no release build for MPICH")
+    wanted = set(re.findall(r"GLOB_DAT +\S+ (P?MPI_\w+_c) ", run("readelf", "-Wr", library)))
+    weak = set(re.findall(r" w (\w+)$", run("nm", "-D", library), re.MULTILINE))
+    there = run("nm", "-D", "--defined-only", BUILD / "liblatecomer_preload.so")
+    assert wanted - weak <= set(re.findall(r" \w (\w+)$", there, re.MULTILINE))
 
 
 def pythons_of(version):
