@@ -257,7 +257,9 @@ foreach(line ${lines})
         set(stub LARGE)
         set(needs LATECOMER_LARGE_COUNTS)
       endif()
-      string(APPEND wrappers "#if ${needs}\nLATECOMER_WRAPPER int ${symbol}(${list}) {\n"
+      # Weak: an older MPI library than that of the build may lack it.
+      string(APPEND wrappers "#if ${needs}\n#pragma weak P${symbol}\n"
+        "LATECOMER_WRAPPER int ${symbol}(${list}) {\n"
         "  static const auto native = latecomer::next(\"${symbol}\", P${symbol});\n"
         "${pass}}\n#endif\n")
       set(of "")

@@ -37,7 +37,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 SOURCES = ["src", "include", "bench", "examples", "tests", "python"]
-PYTHON = ["python", "tests", "tools", "evidence", "examples"]
+PYTHON = ["python", "tests", "tools", "evidence", "examples", "packaging"]
 
 
 @dataclass(frozen=True)

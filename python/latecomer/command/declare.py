@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin
 
 HELP = ("--help", "-h")  # of every command
 Value = str | int | float | Path | bool
@@ -144,10 +145,11 @@ class Parameter:
 
 def parameters(verb: Callable[..., Any]) -> list[Parameter]:
     """The parameters of a verb, in order."""
-    taken = options_of(verb)
-    hints = get_type_hints(taken or verb, include_extras=True)
-    if taken:
+    if taken := options_of(verb):
+        hints = get_type_hints(taken, include_extras=True)
         return [_parameter(each.name, hints[each.name], each.default) for each in fields(taken)]
+    # typing's get_type_hints makes what may be None optional once more, before Python 3.11.
+    hints = get_annotations(verb, eval_str=True)
     names = verb.__code__.co_varnames[: verb.__code__.co_argcount]
     defaults = verb.__defaults__ or ()
     given = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))

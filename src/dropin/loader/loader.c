@@ -192,6 +192,12 @@ static void* load_family(const char* name) {
   if (length < 0 || (size_t)length >= sizeof path) return NULL;
   /* Looking a function up takes 3 KiB of stack, which a thread of the program may not have. */
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL && dlsym(RTLD_DEFAULT, LATECOMER_PROBE) == NULL) {
+    /* One that is linked with no MPI library, whose name may differ: it needs one that all see. */
+    if (dlopen(mpi.file, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL) != NULL) {
+      library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+  }
   if (library == NULL) library = dlopen(path, RTLD_LAZY | RTLD_LOCAL); /* this MPI lacks some */
   if (library == NULL) {
     say_inactive("there is no drop-in library for this MPI: ", dlerror(), "");

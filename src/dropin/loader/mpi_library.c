@@ -7,9 +7,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A function of every MPI library that this one does not have. */
-#define PROBE "PMPI_Get_version"
-
 static const struct {
   const char* family;
   const char* soname;
@@ -118,7 +115,7 @@ struct mapped {
 static int note_library(struct dl_phdr_info* info, size_t size, void* to) {
   struct mapped* const mapped = to;
   (void)size;
-  if (mapped->count < most_libraries && exports(info, PROBE, 0)) {
+  if (mapped->count < most_libraries && exports(info, LATECOMER_PROBE, 0)) {
     mapped->all[mapped->count++] = *info;
   }
   return 0;
@@ -173,7 +170,7 @@ void* find_as_caller(const char* name, const void* caller) {
 struct mpi_library find_mpi_library(const void* caller) {
   struct mpi_library library;
   memset(&library, 0, sizeof library);
-  const void* const probe = search(RTLD_DEFAULT, PROBE, caller);
+  const void* const probe = search(RTLD_DEFAULT, LATECOMER_PROBE, caller);
   Dl_info info;
   if (probe == NULL || dladdr(probe, &info) == 0) return library;
   library.file = info.dli_fname;

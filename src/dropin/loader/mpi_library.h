@@ -6,6 +6,9 @@
 
 #include <stdint.h>
 
+/* A function of every MPI library that this one does not have. */
+#define LATECOMER_PROBE "PMPI_Get_version"
+
 struct mpi_library {
   const char* family; /* a drop-in library is built for it; NULL: for none */
   void* handle;       /* for dlsym(); NULL: there is no MPI library */

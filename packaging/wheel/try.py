@@ -1,0 +1,160 @@
+"""Installs a wheel of make.py in bare Debian systems, and asks there who is late.
+
+    .venv/bin/python packaging/wheel/try.py WHEEL [bullseye|bookworm|trixie]...
+
+needs root, mmdebstrap, and the folders of make.py's last run. Each system has Python and its own
+Open MPI and MPICH, and neither a compiler nor a network. MPI 5's ABI is that of MPICH's wheel.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+from latecomer.base.errors import UserError
+from latecomer.launch import mpi
+from make import GLIBC_FOLDER, ROOT, WORK, make_tools
+from old_glibc import run, words_for
+
+SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # and their Python
+OLDEST = (3, 10)
+PROGRAM = ROOT / "examples" / "late" / "late.c"  # rank 1 is late in it
+FOUND = "Rank 1 on host"
+# A mount and a network of its own, without a way out.
+ENTER = r"""
+mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm"
+mount -t tmpfs tmpfs "$1/tmp" && mount -t tmpfs tmpfs "$1/opt"
+mkdir "$1/opt/given" && mount --bind "$2" "$1/opt/given"
+ip link set lo up
+exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root OMPI_ALLOW_RUN_AS_ROOT=1 \
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 sh -ec "$3"
+"""
+LAUNCH = {
+    "openmpi": "mpirun.openmpi --oversubscribe -n 4 {set} {app}",
+    "mpich": "mpiexec.mpich {set} -n 4 {app}",
+    "abi": "/opt/v/bin/mpiexec {set} -n 4 {app}",
+}
+
+
+def check(wheel: Path, suites: list[str]) -> None:
+    """Raises UserError for a wheel that is not there, and a system that is not known."""
+    wrong = [suite for suite in suites if suite not in SUITES]
+    if not wheel.exists():
+        wrong = [str(wheel)]
+    if wrong:
+        remedy = f"name a wheel of make.py, and any of {', '.join(SUITES)}"
+        raise UserError("cannot try", wrong[0], remedy)
+
+
+def make_root(suite: str) -> Path:
+    """The folder of a system, which is made where there is none."""
+    root = WORK / "roots" / suite
+    if not (root / "etc/hosts").exists():
+        packages = "python3,python3-venv,openmpi-bin,mpich"
+        run("mmdebstrap", "--variant=minbase", f"--include={packages}", suite, root)
+        (root / "etc/hosts").write_text(f"127.0.0.1 localhost {platform.node()}\n")
+    return root
+
+
+def collect(wheel: Path, tools: Path, folder: Path) -> None:
+    """Fills `folder` with the wheel, what it needs, and the program for each family."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("latecomer-*.whl"):
+        old.unlink()
+    (folder / wheel.name).write_bytes(wheel.read_bytes())
+    needed = re.findall(r"^Requires-Dist: ([^;\n]+)$", metadata(wheel), re.MULTILINE)
+    for version in list(SUITES.values())[1:]:
+        run(tools / "python", "-m", "pip", "download", "-q", "--disable-pip-version-check",
+            "--only-binary", ":all:", "-d", folder, "--python-version", version,
+            *(word for name in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
+              for word in ("--platform", f"{name}_x86_64")), *needed, "mpich")  # fmt: skip
+    for family in mpi.families():
+        wrappers = {family.name: family.mpicc}
+        if family.name == "mpich" and family.mpicc:
+            wrappers["abi"] = Path(f"{family.mpicc}_abi")
+        for name, mpicc in wrappers.items():
+            run(mpicc, PROGRAM, "-o", folder / f"late-{name}", *words_for(GLIBC_FOLDER))
+
+
+def metadata(wheel: Path) -> str:
+    """What the wheel says of itself."""
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
+        return opened.read(name).decode()
+
+
+def inside(root: Path, given: Path, command: str) -> str:
+    """What a command prints in a system; `given` is its folder /opt/given."""
+    done = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-ec", ENTER, "sh",
+         root, given, command],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    return done.stdout
+
+
+def try_system(suite: str, given: Path, wheel: Path, tools: Path) -> bool:
+    """Prints what a system says of each family; True if each named the late rank."""
+    root = make_root(suite)
+    compilers = inside(root, given, "command -v cc gcc c++ g++ clang || true").strip()
+    if compilers:
+        raise UserError(f"{root} has a compiler", compilers, "remove the folder")
+    # Debian's MPICH has a name of its own.
+    run(tools / "patchelf", "--replace-needed", "libmpi.so.12", "libmpich.so.12",
+        "--output", given / "late-mpich-debian", given / "late-mpich")  # fmt: skip
+    install = "python3 -m venv /opt/v; /opt/v/bin/pip install -q --no-index --find-links {} {}"
+    of_python = tuple(map(int, SUITES[suite].split("."))) >= OLDEST
+    good = True
+    for family, launch in LAUNCH.items():
+        app = f"/opt/given/late-{family}" + ("-debian" if family == "mpich" else "")
+        words = ["export LD_LIBRARY_PATH=/opt/v/lib"] if family == "abi" else []
+        if of_python:
+            named = f"/opt/given/{wheel.name}" + (" mpich" if family == "abi" else "")
+            words.append(install.format("/opt/given", named))
+            words.append(
+                f"/opt/v/bin/latecomer run --observe -- {launch.format(set='', app=app)} 20"
+            )
+        elif family == "abi":
+            continue
+        else:  # its Python is too old: the drop-in library alone
+            words.append(f"python3 -m zipfile -e /opt/given/{wheel.name} /opt/v")
+            library = "/opt/v/latecomer/lib/liblatecomer_preload.so"
+            give = "-genv {} {}" if family == "mpich" else "-x {}={}"
+            settings = {"LD_PRELOAD": library, "LATECOMER_STATS": "1", "LATECOMER": "observe"}
+            given_words = " ".join(give.format(*each) for each in settings.items())
+            words.append(f"{launch.format(set=given_words, app=app)} 20")
+        begin = time.monotonic()
+        said = inside(root, given, "; ".join(words))
+        seconds = time.monotonic() - begin
+        line = next((line for line in said.splitlines() if FOUND in line), "")
+        good = good and bool(line)
+        print(f"{suite} {family}: {seconds:.0f} s: {line or 'NO ANSWER: ' + said}", flush=True)
+    return good
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("wheel", type=Path)
+    parser.add_argument("suite", nargs="*")
+    wishes = parser.parse_args()
+    given = WORK / "given"
+    try:
+        check(wishes.wheel, wishes.suite)
+        tools = make_tools()
+        collect(wishes.wheel.resolve(), tools, given)
+        suites = wishes.suite or SUITES
+        results = [try_system(suite, given, wishes.wheel, tools) for suite in suites]
+    except UserError as refused:
+        sys.exit(f"latecomer: {refused}")
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
