@@ -61,7 +61,10 @@ class TracedPass {
       const std::int64_t each = job_.order[at];
       const auto which = static_cast<std::size_t>(each >> 1);
       if ((each & 1) == 0) {
-        compute(posts.rank[which], posts.time[which], posts.next[which], computed);
+        const std::int64_t next = posts.next[which];
+        Seconds until = posts.time[which];  // within the call the rank does not compute
+        if (next >= 0) until = std::min(until, calls.begin[static_cast<std::size_t>(next)]);
+        compute(posts.rank[which], until, next, computed);
         posted(which);
         continue;
       }

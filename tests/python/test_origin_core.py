@@ -59,7 +59,8 @@ class Slow:
     def post(self, post):
         job = self.job
         rank = job["post_rank"][post]
-        self.compute(rank, job["post_time"][post], job["post_next"][post])
+        until, call = job["post_time"][post], job["post_next"][post]
+        self.compute(rank, min(until, job["begin"][call]) if call >= 0 else until, call)
         self.snapshots[post] = self.accounts[rank]
 
     def end(self, call):

@@ -39,7 +39,8 @@ class Slow:
     def post(self, post, inside):
         job = self.job
         rank = job["post_rank"][post]
-        self.compute(rank, job["post_time"][post], job["post_next"][post], inside)
+        until, call = job["post_time"][post], job["post_next"][post]
+        self.compute(rank, min(until, job["begin"][call]) if call >= 0 else until, call, inside)
         self.posts[post] = self.ahead[rank] if inside else 0.0
 
     def end(self, call, inside):

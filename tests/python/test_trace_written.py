@@ -250,7 +250,7 @@ def test_a_killed_job_keeps_what_was_written(name, programs, tmp_path):
     trace = read(folder)
     assert trace.calls >= 20
     assert np.isfinite(trace.groups[0].exit[:20]).all()
-    assert "2 ranks did not reach the end of MPI_Finalize" in trace.remarks
+    assert "2 ranks did not reach MPI_Finalize" in trace.remarks
 
 
 def _calls(folder):

@@ -12,7 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from inspect import get_annotations
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 HELP = ("--help", "-h")  # of every command
 Value = str | int | float | Path | bool

@@ -257,6 +257,10 @@ def _report(
 
     seen = see(trace, part)
     found = seen.found
+    if html is not None and not _has_calls(found):
+        raise ValueError(
+            "no call of two or more ranks is in the trace, so there is nothing to show"
+        )
     answers = what_if_of(seen, network, native, seconds)
     if as_json:
         from ..report.analysis.summary import summary
@@ -286,7 +290,7 @@ def what_if_of(
 
 
 def _has_calls(found: Lateness) -> bool:
-    return bool(found.groups or found.trace.messages)
+    return bool(found.groups or found.trace.messages or found.trace.overlapping)
 
 
 def _run(about: About) -> dict[str, Any]:

@@ -263,7 +263,7 @@ def _answer_of_trace(
 
     try:
         found = read(trace)
-        if not found.calls and not found.messages:
+        if not (found.calls or found.messages or found.overlapping):
             return None
         known = {"unseen": unseen(job)} if job and found.messages is None else {}
         seen = see(found, {"skip": None}, after="" if page else "trace", **known)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,15 +110,36 @@ def gathered(
     parts = parts or [_events([], np.zeros(0), np.zeros(0), [], [], 0, 0)]
     joined = Events(**{name: np.concatenate([getattr(each, name) for each in parts])
                        for name in vars(parts[0])})  # fmt: skip
-    order = np.argsort(joined.end, kind="stable")
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
     # Of the posts those that some call waits for.
     used = np.unique(joined.cause[joined.cause >= 0])
     known = joined.cause >= 0
     joined.cause[known] = np.searchsorted(used, joined.cause[known])
     posts = Posts(np.concatenate(ranks)[used], np.concatenate(times)[used])
-    return joined.some(order), posts, number, first_of
+    until = np.full(len(joined.rank), -np.inf)
+    until[known] = posts.time[joined.cause[known]]
+    order = np.lexsort((-until, joined.end))
+    number = np.empty(len(order), np.int64)
+    number[order] = np.arange(len(order))
+    events = joined.some(order)
+    return replace(events, begin=_begins(events)), posts, number, first_of
+
+
+def _begins(events: Events) -> Floats:
+    """When events begin, such that a rank is in one at a time. They are sorted by their end.
+
+    Several may be of one call: then the one that waits longest counts, which comes first. Where
+    threads of a rank are in MPI at one time, that belongs to the call that ends next.
+    """
+    order = np.argsort(events.rank, kind="stable")
+    rank, begin, end = events.rank[order], events.begin[order], events.end[order]
+    first = np.diff(rank, prepend=-1) != 0
+    before = np.where(first, -np.inf, np.concatenate([[0.0], end])[:-1])
+    apart = begin + rank * (2 * float(np.abs(begin).max(initial=0.0)) + 1)
+    least = np.minimum.accumulate(apart[::-1])[::-1]
+    inside = np.where(least < apart, least - apart + begin, begin)  # some call, from then on
+    found = np.empty(len(order))
+    found[order] = np.minimum(np.maximum(before, inside), np.maximum(begin, end))
+    return found
 
 
 def _events(

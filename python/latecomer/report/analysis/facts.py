@@ -266,8 +266,9 @@ def _kinds(found: Lateness) -> str:
             took[kind] += float((others.end - others.begin)[own].sum())
     alone = "messages without their other side"
     if messages is not None and (probes := messages.probes) is not None:
-        own = probes.message < 0
-        took[alone] = float((probes.side.end - probes.side.begin)[own].sum())
+        side = probes.side.part(probes.message < 0)
+        _, each = np.unique([side.rank, side.begin], axis=1, return_index=True)  # of one call
+        took[alone] = float((side.end - side.begin)[each].sum())
     whole = sum(took.values())
     return listed([kind for kind in sorted(took, key=lambda each: -took[each])
                     if took[kind] >= 0.1 * whole > 0] or [alone])  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.compiled import core
 from ..trace.model import Trace
-from .events import Events, Place, Places, Posts, gathered
+from .events import OTHER, PROBE, Events, Place, Places, Posts, gathered
 from .sample import represented
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Graph:
     posts: Posts
     step: NDArray[np.int64]  # of the computation before each event
     part: Floats  # of that computation, which is excess
+    apart: Floats  # ... which is beyond the mean of those after the same call, in the same turn
     start: Floats  # (ranks,) when each rank began, in seconds
     last: Floats  # (ranks,) when each rank last left a call, in seconds
     computed: Floats  # (steps, ranks), in seconds
@@ -71,17 +72,23 @@ class Graph:
         until = np.minimum(np.where(waits, self.posts.time[cause], -np.inf), end)
         return np.clip(until - self.events.begin, 0.0, None)
 
+    def unknown(self) -> Floats:
+        """Seconds of each rank in calls that may wait for what is not known."""
+        events = self.events
+        alone = (events.source == OTHER) | ((events.source == PROBE) & (events.row < 0))
+        inside = (events.end - events.begin)[alone]
+        return np.bincount(events.rank[alone], inside, self.trace.ranks)
+
     def without(self, ranks: Sequence[int]) -> Floats:
         """Had these ranks no excess: of the computation before each event the part that goes."""
         return np.where(np.isin(self.events.rank, ranks), self.part, 0.0)
 
     def nearer(self, part: float) -> Floats:
-        """The same if all ranks came nearer to the mean of a step; below 0: they compute longer."""
-        some = self.computed[:, self.present]
-        less = np.zeros_like(self.computed)
-        beyond = part * (some - some.mean(axis=1, keepdims=True))
-        less[:, self.present] = np.divide(beyond, some, out=np.zeros_like(some), where=some > 0)
-        return less[self.step, self.events.rank]
+        """The same if ranks came nearer to their mean after each call, in the same turn of a loop.
+
+        Below 0: they compute longer.
+        """
+        return part * self.apart
 
     def replay(
         self,
@@ -147,6 +154,7 @@ def graph_of(trace: Trace) -> Graph:
         posts=posts,
         step=steps.step,
         part=steps.part,
+        apart=steps.apart,
         start=begin,
         last=last,
         computed=steps.time,
@@ -168,10 +176,10 @@ class _Steps:
 
     def __init__(self, start: Floats, events: Events) -> None:
         ranks = len(start)
-        order = np.lexsort((events.end, events.begin, events.rank))
+        order = np.argsort(events.rank, kind="stable")
         rank, begin, end = events.rank[order], events.begin[order], events.end[order]
         first = np.diff(rank, prepend=-1) != 0
-        before = np.where(first, start[rank], np.concatenate([[0.0], latest(rank, end)])[:-1])
+        before = np.where(first, start[rank], np.concatenate([[0.0], end])[:-1])
         computed = np.clip(begin - before, 0.0, None)
         synced = events.meets[order]
         ended = np.cumsum(synced)
@@ -190,9 +198,10 @@ class _Steps:
             typical = np.partition(some, half, axis=1)[:, half : half + 1]
             self.beyond[:, present] = np.clip(some - typical, 0.0, None)
         after = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
-        part = self._parts(computed, rank, own, after)
-        self.step, self.part = np.empty(len(own), np.int64), np.empty(len(own))
-        self.step[order], self.part[order] = own, part  # of the computation before each event
+        self.step = np.empty(len(own), np.int64)  # of the computation before each event
+        self.part, self.apart = np.empty(len(own)), np.empty(len(own))
+        self.step[order] = own
+        self.part[order], self.apart[order] = self._parts(computed, rank, own, after)
 
     def _parts(
         self,
@@ -200,15 +209,20 @@ class _Steps:
         rank: NDArray[np.int64],
         step: NDArray[np.int64],
         after: NDArray[np.int64],
-    ) -> Floats:
-        """Of each computation the part that is excess; `after`: the place of the call before it."""
+    ) -> tuple[Floats, Floats]:
+        """Of each computation the part that is excess, and the one that is beyond the mean.
+
+        `after`: the place of the call before it.
+        """
         turn = _turns(rank, step, after)
         alike = (step * (after.max(initial=0) + 1) + after) * (turn.max(initial=0) + 1) + turn
         order = np.lexsort((computed, alike))
         begins = np.flatnonzero(np.diff(alike[order], prepend=-1))
         size = np.diff(begins, append=len(order))
-        typical = np.empty(len(order))
+        typical, mean = np.empty(len(order)), np.empty(len(order))
         typical[order] = np.repeat(computed[order[begins + (size - 1) // 2]], size)
+        mean[order] = np.repeat(np.add.reduceat(computed[order], begins) / size, size) \
+            if len(order) else 0.0  # fmt: skip
         longer = np.clip(computed - typical, 0.0, None)
         of_step = np.zeros_like(self.beyond)
         np.add.at(of_step, (step, rank), longer)
@@ -221,7 +235,10 @@ class _Steps:
         first = (np.diff(rank, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0)
         before -= np.maximum.accumulate(np.where(first, before, 0.0))
         excess = longer * scale + np.clip(beyond - whole - before, 0.0, left)
-        return np.divide(excess, computed, out=np.zeros_like(excess), where=computed > 0)
+        some = computed > 0
+        part, apart = (np.divide(seconds, computed, out=np.zeros_like(excess), where=some)
+                       for seconds in (excess, computed - mean))  # fmt: skip
+        return part, apart
 
 
 def _turns(
@@ -235,12 +252,6 @@ def _turns(
     found = np.empty(len(order), np.int64)
     found[order] = place - begins
     return found
-
-
-def latest(rank: NDArray[np.int64], end: Floats) -> Floats:
-    """When each rank had left all calls so far; one may go on in another. `rank`: sorted."""
-    apart = rank * (2 * float(np.abs(end).max(initial=0.0)) + 1)
-    return np.maximum.accumulate(end + apart) - apart
 
 
 def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -68,24 +68,13 @@ def origin(trace: Trace) -> Origin:
     for rank, place, seconds in found["charges"]:
         cost[rank] += made.times * seconds
         by_place[rank, place] = made.times * seconds
-    unknown = np.zeros(trace.ranks)
-    for rank, begin, end in _unknown(made.trace):
-        np.add.at(unknown, rank, end - begin)
+    unknown = made.unknown()
     moving = np.clip(np.array(found["moving"]) - unknown, 0.0, None)
     direct, waiting, moving, unknown, excess = (made.times * np.array(sums) for sums in (
         found["direct"], found["waiting"], moving, unknown, made.beyond.sum(axis=0)
     ))  # fmt: skip
     return Origin(cost, direct, waiting, moving, unknown, excess, made.times * found["order"],
                   by_place, round(made.times * found["waits"]), made)  # fmt: skip
-
-
-def _unknown(trace: Trace) -> Iterator[tuple[NDArray[np.int32], Floats, Floats]]:
-    """Ranks, begins and ends of calls that wait for what is not known."""
-    if trace.others is not None:
-        yield trace.others.rank, trace.others.begin, trace.others.end
-    if trace.messages is not None and (probes := trace.messages.probes) is not None:
-        alone, side = probes.message < 0, probes.side
-        yield side.rank[alone], side.begin[alone], side.end[alone]
 
 
 # ---- calls that test in vain

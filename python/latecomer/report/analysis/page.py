@@ -76,11 +76,7 @@ def page(
     answers: WhatIf | None,
     used: Mapping[str, object],
 ) -> str:
-    """The whole page. `used` says how to repeat it. Raises ValueError without calls."""
-    if not found.groups and not found.trace.messages:
-        raise ValueError(
-            "no call of two or more ranks is in the trace, so there is nothing to show"
-        )
+    """The whole page of a trace that has calls. `used` says how to repeat it."""
     place = _Places(found)
     ranks, sites = sections.ranks(found), sections.sites(found, place)
     data = _data(found, facts.late, place)

@@ -15,7 +15,6 @@ import numpy as np
 from ...base.units import size
 from ..trace.model import OTHER_CALLS
 from .events import OTHER, PROBE, RECEIVE, SEND, Events
-from .graph import latest
 from .wording import group_name, plain, seconds
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ class _Step:
         """Rank, begin and end of the excess, drawn as the end of each computation."""
         bars = self.bars
         first = np.diff(bars.rank, prepend=-1) != 0
-        before = np.where(first, -np.inf, np.concatenate([[0.0], latest(bars.rank, bars.end)[:-1]]))
+        before = np.where(first, -np.inf, np.concatenate([[0.0], bars.end[:-1]]))
         before = np.maximum(before, self.begin[bars.rank])
         longer = self.part * np.clip(bars.begin - before, 0.0, None)
         some = longer > 0

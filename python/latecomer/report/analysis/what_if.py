@@ -109,6 +109,11 @@ def efficiency(graph: Graph) -> Efficiency:
     return Efficiency(mean / run, mean / busiest if busiest else 1.0, busiest / ideal, ideal / run)
 
 
+def _unknown(graph: Graph) -> float:
+    length = float((graph.last - graph.start)[graph.present].sum())
+    return float(graph.unknown().sum()) / max(length, 1e-300)
+
+
 @dataclass(frozen=True)
 class WhatIf:
     """All answers about a trace."""
@@ -123,6 +128,7 @@ class WhatIf:
     calls: int  # of the trace that are known on all their ranks
     efficiency: Efficiency
     sample: float  # the part of the run that stands for the whole
+    unknown: float  # the part of the ranks' time in calls that may wait for what is not known
     handled: bool = False  # latecomer carried out some of them
 
     @property
@@ -132,8 +138,9 @@ class WhatIf:
 
     @property
     def trusted(self) -> bool:
-        """Tell whether the simulator repeats the run well enough for its other answers to count."""
-        return abs(self.simulator_error) <= TRUSTED
+        """Tell whether the run is known, and repeated by the simulator, well enough for its other
+        answers to count."""
+        return max(abs(self.simulator_error), self.unknown) <= TRUSTED
 
 
 def what_if(
@@ -181,6 +188,7 @@ def what_if(
         len(collectives),
         efficiency(collectives.graph),
         1 / collectives.graph.times,
+        _unknown(collectives.graph),
         simulator.handled,
     )
 
@@ -190,6 +198,9 @@ def distrust(answers: WhatIf) -> str:
     if answers.repeated is None:
         return "Not told what would save time: there was none to simulate the run as it was; set " \
             "--budget to more."  # fmt: skip
+    if answers.unknown > TRUSTED:
+        return (f"Not told what would save time: ranks are for {percent(answers.unknown)} of their "
+                "time in calls of which the trace does not tell for whom they wait.")  # fmt: skip
     costs = "" if answers.known else "; costs of the network that calibrate measured may help"
     return (
         f"Not told what would save time: the same algorithms simulated take "

@@ -59,6 +59,8 @@ def place(file: File) -> str:
         named = f" ({', '.join(kinds)})" if kinds else ""
         said = f"in a call of MPI that has no record{named}"
     else:
-        return f"outside of {'calls that may wait' if file.messages_traced else 'collectives'}"
+        if not file.messages_traced:
+            return "outside of collectives"
+        return "outside of calls that may wait (tests are not looked at)"
     site = file.texts.get(int(header["doing_site"]), "")
     return f"{said}, at {site}" if site else said

@@ -111,9 +111,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     if missing := sorted(set(range(ranks)) - set(files)):
         remarks.append(f"no file of {ranks_said(missing)}, of {ranks} ranks")
     if ended := sum(int(file.header["end"] == 0) for file in files.values()):
-        remarks.append(
-            f"{ended} rank{'s' if ended > 1 else ''} did not reach the end of MPI_Finalize"
-        )
+        remarks.append(f"{ended} rank{'s' if ended > 1 else ''} did not reach MPI_Finalize")
         remarks += last_seen(files)
     dropped = max(int(file.header["dropped"]) for file in files.values())
     if dropped:
