@@ -247,15 +247,13 @@ def _answer(
     from ..report.trace.native import is_folder_of_trace
 
     if trace and is_folder_of_trace(trace):
-        found = _answer_of_trace(trace, page, ended.summary)
+        found = _answer_of_trace(trace, page, ended)
         if found:
             return found
     return _answer_of_job(command, ended.summary) if ended.summary else None
 
 
-def _answer_of_trace(
-    trace: Path, page: Path | None, job: Mapping[str, Any] | None
-) -> Answer | None:
+def _answer_of_trace(trace: Path, page: Path | None, ended: Ended) -> Answer | None:
     from ..base.errors import UserError
     from ..report.analysis.job import unseen
     from ..report.trace import read
@@ -265,7 +263,10 @@ def _answer_of_trace(
         found = read(trace)
         if not (found.calls or found.messages or found.overlapping):
             return None
+        job = ended.summary
         known = {"unseen": unseen(job)} if job and found.messages is None else {}
+        for remark in found.remarks if ended.code else []:  # such as where ranks were last seen
+            say(remark)
         seen = see(found, {"skip": None}, after="" if page else "trace", **known)
     except UserError as error:
         say(str(error))

@@ -95,7 +95,9 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     if found.incomplete > complete:
         return _without_most_calls(common, missing, found.incomplete, complete)
     if found.origin is not None and by_messages:
-        return _unless_unseen(_facts_of_origin(found, found.origin, common), found, found.origin)
+        told = _facts_of_origin(found, found.origin, common)
+        told = _unless_unseen(told, found, found.origin)
+        return replace(told, remarks=common.remarks) if told.unknown else told
     shared = [group.group.members for group in found.groups if group.complete]
     late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
     if not ranks.calls[late].all():  # a host is as late as its ranks that are known
@@ -142,7 +144,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     if saved < FLOOR * found.run_seconds:
         late, host = [], False
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
-                    remarks=[*_handed_on(begun, late), *common.remarks])  # fmt: skip
+                    remarks=[*_handed_on(begun, late, common.run), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
         named = replace(named, saved=saved, elapsed=found.run_seconds,
@@ -181,7 +183,7 @@ def computation(call: str, at: str) -> str:
     )
 
 
-def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
+def _handed_on(begun: Origin, late: Sequence[int], run: float) -> list[str]:
     """Who is waited for and is not the origin, and what nobody is the origin of."""
     told, whole = [], max(float(begun.waiting.sum()), 1e-300)
     others = np.array(begun.direct)
@@ -192,7 +194,7 @@ def _handed_on(begun: Origin, late: Sequence[int]) -> list[str]:
         waited = seconds(float(others[rank]))
         told.append(f"Rank {rank} is waited for, too, for {waited}, but hands on what it waited "
                     "itself.")  # fmt: skip
-    if begun.order >= SHARE * whole:
+    if begun.order >= SHARE * whole >= SHARE * FLOOR * run:
         told.append(f"{percent(begun.order / whole)} of the waiting comes from no rank that "
                     "computes longer than others: from the order of the work, or from changes "
                     "within a step.")  # fmt: skip
