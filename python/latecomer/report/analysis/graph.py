@@ -37,6 +37,8 @@ class Graph:
     events: Events
     posts: Posts
     step: NDArray[np.int64]  # of the computation before each event
+    spent: Floats  # seconds of that computation
+    after: NDArray[np.int64]  # the place of the call before it
     part: Floats  # of that computation, which is excess
     apart: Floats  # ... which is beyond the mean of those after the same call, in the same turn
     start: Floats  # (ranks,) when each rank began, in seconds
@@ -74,10 +76,14 @@ class Graph:
 
     def unknown(self) -> Floats:
         """Seconds of each rank in calls that may wait for what is not known."""
-        events = self.events
-        alone = (events.source == OTHER) | ((events.source == PROBE) & (events.row < 0))
+        events, alone = self.events, self.for_unknown()
         inside = (events.end - events.begin)[alone]
         return np.bincount(events.rank[alone], inside, self.trace.ranks)
+
+    def for_unknown(self) -> NDArray[np.bool_]:
+        """Of each event: it may wait for what is not known."""
+        source, row = self.events.source, self.events.row
+        return (source == OTHER) | ((source == PROBE) & (row < 0))
 
     def without(self, ranks: Sequence[int]) -> Floats:
         """Had these ranks no excess: of the computation before each event the part that goes."""
@@ -153,6 +159,8 @@ def graph_of(trace: Trace) -> Graph:
         events=events,
         posts=posts,
         step=steps.step,
+        spent=steps.spent,
+        after=steps.after,
         part=steps.part,
         apart=steps.apart,
         start=begin,
@@ -198,9 +206,10 @@ class _Steps:
             typical = np.partition(some, half, axis=1)[:, half : half + 1]
             self.beyond[:, present] = np.clip(some - typical, 0.0, None)
         after = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
-        self.step = np.empty(len(own), np.int64)  # of the computation before each event
-        self.part, self.apart = np.empty(len(own)), np.empty(len(own))
-        self.step[order] = own
+        # Of the computation before each event.
+        self.step, self.after = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
+        self.spent, self.part, self.apart = (np.empty(len(own)) for _ in range(3))
+        self.step[order], self.after[order], self.spent[order] = own, after, computed
         self.part[order], self.apart[order] = self._parts(computed, rank, own, after)
 
     def _parts(

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...base.units import size
-from ..analysis.events import OTHER, OTHER_CALLS, PROBE
+from ..analysis.events import OTHER_CALLS
 from ..analysis.facts import computation
-from ..analysis.graph import latest
 from ..analysis.lateness import Lateness
 from ..analysis.wording import group_name, plain
 
@@ -67,11 +66,10 @@ def pieces_of(found: Lateness) -> Pieces:
     events, trace = graph.events, graph.trace
     waited = graph.waited()
     inside = np.clip(events.end - events.begin, 0.0, None)
-    unknown = (events.source == OTHER) | ((events.source == PROBE) & (events.cause < 0))
-    computed, before = _computed(found)
+    unknown = graph.for_unknown()
     every = np.ones(len(events.rank), bool)
     columns = {
-        "computation": (computed, every),
+        "computation": (graph.spent, every),
         "waiting": (waited, ~unknown),
         "moving data": (inside - waited, ~unknown),
         "not known": (inside, unknown),
@@ -83,7 +81,7 @@ def pieces_of(found: Lateness) -> Pieces:
         sizes[own] = group.bytes[events.row[own]]
     nothing = np.full(len(events.rank), -1, np.int64)
     of_calls = np.column_stack([events.place, np.maximum(events.source, -1), sizes])
-    after = np.column_stack([before, nothing, nothing])
+    after = np.column_stack([graph.after, nothing, nothing])
     seconds: dict[Place, float] = {}
     calls: dict[Place, int] = {}
     for kind, (column, own) in columns.items():
@@ -101,17 +99,3 @@ def pieces_of(found: Lateness) -> Pieces:
     by_rank = {kind: graph.times * np.bincount(events.rank, weights=column * own, minlength=ranks)
                for kind, (column, own) in columns.items()}  # fmt: skip
     return Pieces(seconds, calls, by_rank)
-
-
-def _computed(found: Lateness) -> tuple[Floats, NDArray[np.int64]]:
-    """The computation before each event, in seconds, and the place of the call before that."""
-    graph = found.graph
-    events, start = graph.events, graph.start
-    order = np.lexsort((events.end, events.begin, events.rank))
-    rank, begin, end = events.rank[order], events.begin[order], events.end[order]
-    first = np.diff(rank, prepend=-1) != 0
-    left = np.where(first, start[rank], np.concatenate([[0.0], latest(rank, end)])[:-1])
-    place = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
-    computed, before = np.empty(len(order)), np.empty(len(order), np.int64)
-    computed[order], before[order] = np.clip(begin - left, 0.0, None), place
-    return computed, before
