@@ -335,7 +335,7 @@ def test_one_node_has_no_link_to_check():
 
 
 def test_a_machine_that_is_too_slow_is_told_so():
-    complaint = sys.modules["latecomer.lab.cluster.check"]._complaint
+    complaint = sys.modules["latecomer.lab.cluster.measure"]._complaint
     spec = cluster.LabSpec(16, 200 * MBIT)
     assert complaint(spec, 180e6) is None
     assert "carries 100 instead of 191 Mbit/s" in complaint(spec, 100e6)

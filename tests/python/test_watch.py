@@ -125,7 +125,7 @@ def test_a_rank_that_does_not_come_is_named(tmp_path):
     )
     assert list(stuck_lines(view)) == [
         f"ranks 1, 2 and 3: for 17 s in allreduce, call {step} of MPI_COMM_WORLD",
-        "  not come: rank 0 on node0, outside of calls that may wait (tests are not looked at), for 17 s",
+        "  not come: rank 0 on node0, outside of collectives, for 17 s",
     ]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...core.compiled import core
 from ..trace.model import Trace
-from .events import OTHER, PROBE, Events, Place, Places, Posts, gathered
+from .events import OTHER, PROBE, SEND, Events, Place, Places, Posts, gathered
 from .sample import represented
 
 if TYPE_CHECKING:
@@ -206,11 +206,14 @@ class _Steps:
             typical = np.partition(some, half, axis=1)[:, half : half + 1]
             self.beyond[:, present] = np.clip(some - typical, 0.0, None)
         after = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
+        sent = np.concatenate([[0], events.source[order] == SEND])[:-1]  # which is another place
         # Of the computation before each event.
         self.step, self.after = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
         self.spent, self.part, self.apart = (np.empty(len(own)) for _ in range(3))
         self.step[order], self.after[order], self.spent[order] = own, after, computed
-        self.part[order], self.apart[order] = self._parts(computed, rank, own, after)
+        self.part[order], self.apart[order] = self._parts(
+            computed, rank, own, 2 * after + np.where(first, 0, sent)
+        )  # fmt: skip
 
     def _parts(
         self,
