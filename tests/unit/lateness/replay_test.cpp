@@ -27,7 +27,12 @@ struct RandomJob {
       if (random.below(2) == 0) {
         post_rank.push_back(static_cast<Number>(who));
         post_time.push_back(last[who]);
+        next.push_back(-1);
         continue;
+      }
+      for (std::size_t i = 0; i < next.size(); ++i) {
+        const bool waits = next[i] < 0 && post_rank[i] == static_cast<Number>(who);
+        if (waits) next[i] = static_cast<Number>(rank.size());
       }
       rank.push_back(static_cast<Number>(who));
       begin.push_back(last[who]);
@@ -36,9 +41,6 @@ struct RandomJob {
     }
     for (std::size_t i = 0; i < rank.size(); ++i) {
       cause.push_back(static_cast<Number>(random.below(post_rank.size() + 1)) - 1);
-    }
-    for (std::size_t i = 0; i < post_rank.size(); ++i) {
-      next.push_back(static_cast<Number>(random.below(rank.size() + 1)) - 1);
     }
     zeros.assign(rank.size(), 0);
     std::vector<std::pair<Seconds, Number>> moments;
