@@ -3,9 +3,9 @@
     .venv/bin/python evidence/explained.py --ranks 4 [--stop 2] -- PROGRAM ARGUMENTS...
 
 Runs the program with Open MPI, traced, below a library that knows nothing of latecomer: made from
-the prototypes of mpi.h, it times each call of MPI in each rank. Of the sum of these times the trace
-must explain the rest by waiting and by moving data. With --stop a rank is stopped for two thirds of
-the run, in pieces of 0.15 s; then the report must name it.
+the prototypes of mpi.h, it times each call of MPI in each rank. Prints how much of the sum of these
+times the trace explains by waiting and by moving data, and who is named. With --stop a rank is
+stopped for two thirds of the run, in pieces of 0.15 s.
 """
 
 from __future__ import annotations

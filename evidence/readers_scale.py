@@ -27,7 +27,7 @@ from latecomer.report.trace import read  # noqa: E402
 
 
 def lines(folder: Path, megabytes: int) -> None:
-    """Of two ranks, so many megabytes together."""
+    """Files of two ranks, so many megabytes together."""
     for rank in range(2):
         made = inspector_helpers.line(rank, 1_111_111, 0.0123456, ranks=2)
         before, rest = made.split("1111111", 1)

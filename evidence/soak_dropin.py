@@ -80,7 +80,7 @@ def sanitizer_library(name: str) -> Path:
 
 
 def missing_in(trace: Trace, ranks: int) -> list[str]:
-    """What a trace of the program should have and has not."""
+    """Sentences about what the trace of the program should have, and has not."""
     messages = 0 if trace.messages is None else len(trace.messages)
     good = trace.ranks == ranks and trace.calls > 0 and messages > 0
     found = f"{trace.ranks} ranks, {trace.calls} calls, {messages} messages"

@@ -28,12 +28,12 @@ HERE = Path(__file__).resolve().parent
 WORK = ROOT / "build" / "wheel"
 GLIBC_FOLDER = WORK / "glibc"
 FAMILIES = ("abi", "mpich", "openmpi")
-# Of nanobind what cannot use Python's stable ABI; decision 31.
+# The part of nanobind that cannot use Python's stable ABI; decision 31.
 BACKEND = "nanobind-backend>=1"
 
 
 def targets(names: set[str]) -> dict[str, str]:
-    """What the wheel takes from the build folder's targets, and its place in the package.
+    """The files that the wheel takes from the build folder's targets, and its place in the package.
 
     Raises UserError if the drop-in library of a family is missing.
     """

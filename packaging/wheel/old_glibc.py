@@ -17,8 +17,8 @@ from latecomer.base.errors import UserError
 
 GLIBC = "2.28"
 PLATFORM = "manylinux_2_28_x86_64"
-# What objects made on newer machines use and glibc 2.28 has not. libstdc++ then never leaves out
-# the atomic operations of programs without threads.
+# Names that objects made on newer machines use, and glibc 2.28 lacks. libstdc++ then never leaves
+# out the atomic operations of programs without threads.
 _ADDED = """#include <stdint.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -50,7 +50,7 @@ def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> None
 
 
 def words_for(folder: Path) -> list[str]:
-    """What the linker gets to take the C library of `folder`; nothing for debuggers is kept."""
+    """Words by which the linker takes the C library of `folder`, and keeps nothing for debuggers."""
     return [f"-B{folder}/", f"-L{folder}", str(folder / "added.o"), "-s", "-Wl,--gc-sections",
             "-Wl,--allow-shlib-undefined"]  # fmt: skip
 

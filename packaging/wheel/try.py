@@ -83,14 +83,14 @@ def collect(wheel: Path, tools: Path, folder: Path) -> None:
 
 
 def metadata(wheel: Path) -> str:
-    """What the wheel says of itself."""
+    """The metadata of the wheel."""
     with zipfile.ZipFile(wheel) as opened:
         (name,) = [name for name in opened.namelist() if name.endswith(".dist-info/METADATA")]
         return opened.read(name).decode()
 
 
 def inside(root: Path, given: Path, command: str) -> str:
-    """What a command prints in a system; `given` is its folder /opt/given."""
+    """The output of a command in a system; `given` is its folder /opt/given."""
     done = subprocess.run(
         ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-ec", ENTER, "sh",
          root, given, command],

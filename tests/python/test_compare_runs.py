@@ -23,7 +23,7 @@ WORK_S = 0.010
 
 
 def work(ranks=4, more=0.0, rank=1, seed=None):
-    """Of each call and rank; one rank computes `more` seconds longer in all."""
+    """Times of each call and rank; one rank computes `more` seconds longer in all."""
     made = np.full((CALLS, ranks), WORK_S)
     made[:, rank] += more / CALLS
     if seed is not None:

@@ -119,7 +119,7 @@ TRACES = {
 
 
 def told(trace):
-    """The sentence and the figures. Of names alone the communicators' may differ: they are unique."""
+    """The sentence and the figures. Only the names of communicators may differ: they are unique."""
     found = analysed(trace)
     known = facts(found)
     said = answer_of(known)

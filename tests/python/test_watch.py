@@ -236,7 +236,7 @@ def test_memory_is_bounded(tmp_path, monkeypatch):
 
 
 def test_clocks_that_nothing_compares_name_nobody(tmp_path):
-    """Of a call that is not known to synchronise it is not known when ranks leave."""
+    """It is not known when ranks leave a call that is not known to synchronise."""
     work = steps(np.random.default_rng(1), 20, 3)
     work[:, 1] += MORE_S
     job = Job(tmp_path / "trace", *loop(work), skew_ns=(0, 5 * 10**9, -(10**9)))

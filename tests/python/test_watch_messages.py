@@ -104,7 +104,7 @@ def test_windows_match_messages_as_the_whole_trace_does(tmp_path, seed, monkeypa
     assert len(whole.messages) == 400
     assert all(each <= pairs(whole) for each in kept)
     assert len(kept[-1]) > 20
-    # What both sides have left out alike is not counted any more.
+    # Messages that the two sides have left out alike are not counted any more.
     assert sum(map(len, left)) < 30
 
 

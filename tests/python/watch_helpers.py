@@ -51,7 +51,7 @@ class Job:
         return Watcher(self.folder, lambda: 1000 + self.time, lambda: Files.STARTED + self.time)
 
     def look(self, watcher, time, *, ended=False):
-        """What is seen at that time."""
+        """A look at that time."""
         self.time = time
         self.at(time, ended=ended)
         return watcher.look()

@@ -1,4 +1,4 @@
-"""What the files of the atlas say: how late, how well it can be told, what could be saved."""
+"""Figures of the files of the atlas: how late, how well it can be told, what could be saved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEAST_S = 1e-9  # of a transfer: what clocks tell apart
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one program; parts are of 1, and None where no call tells them."""
+    """Figures of one program; parts are of 1, and None where no call tells them."""
 
     program: str
     ranks: int

@@ -56,7 +56,7 @@ def check_name(option: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class About:
-    """What is known of the run. Numbers, but for the name that its recorder has chosen."""
+    """Facts about the run. Numbers, but for the name that its recorder has chosen."""
 
     name: str  # of the program; empty: not told
     ranks: int

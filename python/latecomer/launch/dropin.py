@@ -101,7 +101,7 @@ def run_once(
 
 
 def preload_variables(wishes: Wishes) -> dict[str, str]:
-    """What the ranks' environment needs where this command cannot start the launcher."""
+    """The variables that the ranks need where this command cannot start the launcher."""
     named = wishes.variables()
     if not wishes.observe:
         named.setdefault("LATECOMER_STATS", "1")
@@ -185,7 +185,7 @@ KINDS = ("without", "with", "control")
 
 
 def folder_of(trace: Path, kind: str, turn: int) -> Path:
-    """Of the trace of a run, in the folder of all; `turn` counts from 0."""
+    """The folder of a run's trace, in the folder of all; `turn` counts from 0."""
     return trace / f"{kind}-{turn + 1}"
 
 

@@ -97,7 +97,7 @@ class Options:
     json: Json = False
 
     def wishes(self) -> Wishes:
-        """What the drop-in library is told."""
+        """The settings for the drop-in library."""
         from ..launch.dropin import Wishes
 
         return Wishes(

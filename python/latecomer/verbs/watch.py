@@ -121,7 +121,7 @@ def _print_json(view: View) -> None:
 
 @contextmanager
 def _shown(folder: Path, as_json: bool) -> Iterator[Callable[[View], None]]:
-    """What is called with each look."""
+    """The functions that are called with each look."""
     if as_json:
         yield _print_json
     elif not sys.stdout.isatty():

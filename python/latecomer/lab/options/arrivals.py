@@ -73,7 +73,7 @@ class Pattern:
         return job
 
     def _lines(self, ranks: int, seed: int) -> list[Delays]:
-        """What the file says. Raises ArrivalError and AtlasError."""
+        """The delays that the file has. Raises ArrivalError and AtlasError."""
         kind, _, name = self.name.partition(":")
         if f"{kind}:" == _FILE:
             return read_delays(Path(name), ranks)

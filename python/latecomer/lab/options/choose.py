@@ -30,7 +30,7 @@ _BACKGROUND = "progress=background"
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is asked about algorithms, wherever they run; times in seconds. Raises OptionError."""
+    """A question about algorithms, wherever they run; times in seconds. Raises OptionError."""
 
     collective: str
     algorithms: list[str]  # of the registry with parameters, or models of a library's choice

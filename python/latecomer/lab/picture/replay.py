@@ -48,7 +48,7 @@ class Call:
 
     @cached_property
     def followed(self) -> Followed:
-        """What its transfers carry."""
+        """The data that its transfers carry."""
         return follow(self.schedule, self.simulation, self.nodes)
 
 

@@ -39,8 +39,8 @@ _HOW_TO_READ_SWEEP = (
         "times",
         "From the arrival of the last rank to the last exit: what the collective still costs when "
         "everybody is there. Less is better; the best of each line is marked, with all that are "
-        "equal to it, in the folded tables too. What an algorithm chose by itself is shown where "
-        "the pointer rests on its time.",
+        "equal to it, in the folded tables too. The choice that an algorithm "
+        "made by itself is shown where the pointer rests on its time.",
     ),
     ("limit", "What no algorithm can beat for these arrivals on this network."),
     (

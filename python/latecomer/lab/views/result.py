@@ -113,7 +113,7 @@ class Result:
 
 
 def used(asked: Question, setting: Mapping[str, object], trouble: str | None) -> dict[str, object]:
-    """What a result says about how it was made, wherever that was."""
+    """The facts of how a result was made, wherever that was."""
     return {
         "version": __version__,
         **setting,

@@ -130,7 +130,7 @@ def place_share(facts: Facts) -> str:
 
 
 def remedy(facts: Facts) -> tuple[str, str]:
-    """What to do, and the next command; that may be empty."""
+    """A sentence of what to do, and the next command, which may be empty."""
     do = _do(facts)
     return f"{do[0].upper()}{do[1:]}", _command(facts)
 

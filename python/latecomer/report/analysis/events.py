@@ -110,7 +110,7 @@ def gathered(
     parts = parts or [_events([], np.zeros(0), np.zeros(0), [], [], 0, 0)]
     joined = Events(**{name: np.concatenate([getattr(each, name) for each in parts])
                        for name in vars(parts[0])})  # fmt: skip
-    # Of the posts those that some call waits for.
+    # Only posts that some call waits for.
     used = np.unique(joined.cause[joined.cause >= 0])
     known = joined.cause >= 0
     joined.cause[known] = np.searchsorted(used, joined.cause[known])

@@ -1,4 +1,4 @@
-"""What an answer rests on: the facts of a trace, and when nothing is certain."""
+"""The basis of an answer: the facts of a trace, and when nothing is certain."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def represented(trace: Trace) -> tuple[Trace, float]:
     """The trace, or one of its stretches; and how many times as long the run of the whole is.
 
     Evenly spaced stretches of the largest group's calls tell when each rank is in a stretch; where
-    that has too few that are known on all its ranks, equal times do. Of everything else that counts
-    which lies in there on all its ranks.
+    that has too few that are known on all its ranks, equal times do. Everything else counts if it
+    lies in there on all its ranks.
     """
     groups = [group for group in trace.groups if group.size > 1]
     events = sum(len(group) * group.size for group in [*groups, *trace.overlapping])

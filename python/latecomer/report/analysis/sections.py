@@ -38,7 +38,7 @@ def name_of(group: GroupLateness) -> str:
 
 
 def outside(found: Lateness) -> str:
-    """What ranks do outside of the calls that were looked at, for people."""
+    """The word for the time outside of the calls that were looked at."""
     return "computing" if found.origin else "outside of collectives"
 
 

@@ -144,7 +144,7 @@ class _Step:
         return sorted({*told, *(evenly if ranks > _ROWS else range(ranks))})
 
     def _what(self, some: Events) -> tuple[list[int], list[str]]:
-        """Of each call that is no collective what it is, by an index of words; and these."""
+        """The name of each call that is no collective, as an index of words; and these."""
         names = {RECEIVE: "messages", SEND: "messages", PROBE: "probes"}
         told = [names.get(source, "") for source in some.source.tolist()]
         if (others := self.trace.others) is not None:

@@ -2,7 +2,7 @@
 
 The graph of the job is gone through again: computation stays, and each call ends when what it waits
 for has come and as much later as it did. Collectives are simulated where something about them is
-another: by what they take after the last arrival. What is told is the difference to the same calls
+another: by what they take after the last arrival. Answers are differences to the same calls
 simulated as they were, so that what the simulator does not know of them is no gain and no loss.
 """
 

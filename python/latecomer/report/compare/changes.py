@@ -1,4 +1,4 @@
-"""What differs between runs before and after a change, and whether that is more than noise.
+"""Differences between runs before and after a change, and whether that is more than noise.
 
 A change is that of the medians. The noise is by how much runs of one kind differ, at most; with a
 single run of each kind it is not known. A change is told if it is more than twice the noise: of
@@ -32,7 +32,7 @@ class Run:
 
     @property
     def folder(self) -> str:
-        """Of its trace."""
+        """The figures of its trace."""
         return self.found.trace.source
 
 
@@ -82,14 +82,14 @@ class Moved:
 
     @property
     def name(self) -> str:
-        """Of the place, and where only one side has it."""
+        """The name of the place, and whether only one side has it."""
         only = {(True, False): " (only after)", (False, True): " (only before)"}
         gone = only.get((not self.calls[0], not self.calls[1]), "")
         return f"{self.place.name}{f', after: {self.now_at}' if self.now_at else ''}{gone}"
 
     @property
     def as_many(self) -> bool:
-        """Both sides have as many calls there."""
+        """Tell whether the sides have as many calls there."""
         return abs(self.calls[0] - self.calls[1]) <= _AS_MANY * max(self.calls)
 
 
@@ -193,5 +193,5 @@ def _call(place: Place) -> Place:
 
 
 def _any_size(place: Place) -> Place:
-    """Of another number of ranks."""
+    """Tell whether the runs have other numbers of ranks."""
     return replace(place, at="", communicator=place.communicator.rpartition(" (")[0])

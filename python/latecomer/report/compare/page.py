@@ -68,7 +68,7 @@ def _cells(change: Change) -> list[pages.Cell]:
 
 
 def _bars(found: Comparison) -> list[tuple[str, str, list[tuple[str, float]]]]:
-    """Of each side its name, its time, and the kinds as parts of the longer side's time."""
+    """The name and the time of each side, and its kinds as parts of the longer side's time."""
     sides = [[_sides(found.kinds[kind])[at] for kind in KINDS] for at in (0, 1)]
     whole = max(map(sum, sides)) or 1.0
     return [(name, seconds(run), [(_COLOURS[kind], part / whole)

@@ -127,7 +127,7 @@ def _where(found: Comparison) -> str:
 
 
 def remarks(found: Comparison) -> Iterator[str]:
-    """What a reader must know: what only one side has, and what is not the same."""
+    """Remarks that a reader must know: what only one side has, and what is not the same."""
     clocks = [run for run in (*found.before, *found.after)
               if not math.isfinite(run.found.clock_error)]  # fmt: skip
     for run in clocks:

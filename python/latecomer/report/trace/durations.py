@@ -1,6 +1,6 @@
 """Calls of which only the lengths are known: all ranks leave together, each came so much earlier.
 
-What lies between calls is not known. So calls stand one behind the other on a time line that is
+Time between calls is not known. So calls stand one behind the other on a time line that is
 made here and tells nothing else: `Trace.between` is False.
 """
 
@@ -126,7 +126,7 @@ def _group(
 def _columns(
     name: str, members: Sequence[int], of: Mapping[int, Lengths]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
-    """Of one collective: numbers, seconds of shape (calls, members), bytes, places."""
+    """The calls of one collective: numbers, seconds of shape (calls, members), bytes, places."""
     numbers = np.unique(np.concatenate([each.number for each in of.values()]))
     check_size(name, len(numbers), len(members), sum(len(each.number) for each in of.values()))
     column = {rank: at for at, rank in enumerate(members)}

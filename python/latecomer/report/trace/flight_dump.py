@@ -58,7 +58,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Dump:
-    """What one rank recorded."""
+    """The recording of one rank."""
 
     path: Path
     members: Mapping[str, tuple[int, ...]]  # by group
@@ -95,7 +95,7 @@ def read(path: Path, left: LeftOut) -> Dump:
 
 
 def _value(path: Path, raw: bytes) -> tuple[Any, str]:
-    """What the file holds, and why that is not all; "": it is."""
+    """The content of the file, and why that is not all; "": it is."""
     if raw[:1] == b"\x80":
         try:
             return plain_pickle.load(raw)
@@ -191,7 +191,7 @@ def _ns(value: object) -> int:
 
 
 def _bytes(each: Mapping[Any, Any]) -> int:
-    """Of the longer of input and output."""
+    """The bytes of the longer one of input and output."""
     found = UNKNOWN
     for way in ("input", "output"):
         sizes, types = each.get(f"{way}_sizes"), each.get(f"{way}_dtypes")

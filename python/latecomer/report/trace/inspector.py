@@ -110,7 +110,7 @@ class _Lines:
 
     def __init__(self, left: LeftOut) -> None:
         self.left, self.found, self.calls = left, dict[_Of, _Calls](), 0
-        # What a line says of whose call it is, and its calls: unlike _Of, as it stands there.
+        # The owner of a line's call, as it says, and its calls: unlike _Of, as it stands there.
         self._seen: dict[tuple[Any, ...], tuple[_Calls, int]] = {}
 
     def read(self, path: Path) -> None:

@@ -1,6 +1,6 @@
 """Reads what `nsys export --type sqlite` writes of MPI programs: one file a process, or for many.
 
-Nsight Systems writes a table only if it recorded something for it. Of use here: MPI_RANKS,
+Nsight Systems writes a table only if it recorded something for it. Used here: MPI_RANKS,
 MPI_COLLECTIVES_EVENTS, StringIds, and if they are there TARGET_INFO_SESSION_START_TIME and
 TARGET_INFO_SYSTEM_ENV (docs.nvidia.com/nsight-systems, SQLite Schema Reference; columns as in the
 schema of 2025.3). Times are nanoseconds since the session began. A communicator is known by its

@@ -40,10 +40,10 @@ class _Region:
 
 @dataclass
 class Talk:
-    """What one rank does, event by event. Times are in seconds."""
+    """The actions of one rank, event by event. Times are in seconds."""
 
     inside: list[_Region] = field(default_factory=list)
-    # Of each message: its order, communicator, peer there, tag, bytes, posted, begin, end and site.
+    # Each message has its order, communicator, peer there, tag, bytes, posted, begin, end and site.
     sends: list[list[Any]] = field(default_factory=list)
     receives: list[list[Any]] = field(default_factory=list)
     others: list[tuple[float, float]] = field(default_factory=list)
@@ -150,7 +150,7 @@ class Events:
                        if hasattr(otf2.events, name)}  # fmt: skip
 
     def of(self, rank: int) -> Talk:
-        """What the rank does."""
+        """The actions of the rank."""
         return self.talks.setdefault(rank, Talk())
 
     def take(self, rank: int, event: Any, time: float) -> None:
@@ -215,7 +215,7 @@ class Found:
 def found_of(
     rank: int, talk: Talk, members: Callable[[Any], tuple[int, ...] | None], left: LeftOut
 ) -> Found:
-    """What a rank did, in the order in which it posted it. `members`: ranks of communicators."""
+    """The actions of a rank, in the order of posting. `members`: ranks of communicators."""
     if lost := talk.end():
         left.add("receives that were never complete", f"rank {rank}", count=lost)
     tables, sites = [], []

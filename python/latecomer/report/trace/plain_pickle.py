@@ -59,7 +59,7 @@ def load(raw: bytes) -> tuple[Any, str]:
 
 
 class _Made:
-    """What the operations so far have made."""
+    """The values that the operations so far have made."""
 
     def __init__(self) -> None:
         self.stack: list[Any] = []
@@ -99,7 +99,7 @@ class _Made:
                 self._into(items[: len(items) // 2 * 2])
 
     def _since(self, at: int | None) -> list[Any]:
-        """What is on the stack from there on, or from the last mark, taken off it."""
+        """The values on the stack from there on, or from the last mark, taken off it."""
         at = self.marks.pop() if at is None else at
         items = self.stack[at:]
         del self.stack[at:]

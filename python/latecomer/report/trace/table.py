@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _FEW, _SPARSE = 64, 16  # ranks below the first, or one of so many having rows, are believed
 _ENDS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 _LIBRARY = re.compile(r"^(?:p?mpix?_|[nr]ccl|gloo:|mpi:|c10d::)", re.I)
-# What a row may tell but a collective.
+# Kinds of rows besides collectives.
 RUN, SEND, RECEIVE, PROBE, OTHER = "run", "send", "receive", "probe", "other"
 _CALL, _OVERLAPPING, _RUN, _SEND, _RECEIVE, _PROBE, _OTHER = range(7)
 _KINDS = {RUN: _RUN, SEND: _SEND, RECEIVE: _RECEIVE, PROBE: _PROBE, OTHER: _OTHER}
@@ -189,7 +189,7 @@ class _Table:
     def _clocks(
         self, groups: list[Group], hosts: list[str], present: NDArray[np.bool_]
     ) -> tuple[list[align.Offset], str, NDArray[np.float64]]:
-        """What to add to times, how it was found, and the error of each rank's clock."""
+        """The seconds to add to times, how it was found, and the error of each rank's clock."""
         error = np.full(self.ranks, np.nan)
         np.fmax.at(error, self.columns["rank"], self.columns.get("clock_error", np.nan))
         error[~present] = np.nan

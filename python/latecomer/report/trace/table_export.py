@@ -81,7 +81,7 @@ def parquet(trace: Trace, file: Path) -> None:
 
 
 def lacking(trace: Trace) -> str:
-    """What a table does not hold of a trace, as a sentence; "": it holds what answers rest on."""
+    """A sentence of what a table does not hold of a trace; "": it holds what answers rest on."""
     if trace.messages is not None and np.isfinite(trace.messages.until):
         return "the table has no messages, since the trace lacks some of them"
     return ""

@@ -134,7 +134,7 @@ class _Places:
     keep: NDArray[np.int64]  # rows, one for each call and member
 
     def times(self, column: str) -> NDArray[np.float64] | None:
-        """Of shape (calls, members); None: no row has any."""
+        """An array of shape (calls, members); None: no row has any."""
         if column not in self.rows or np.isnan(self.rows[column]).all():
             return None
         found = np.full((len(self.first), int(self.member.max()) + 1), np.nan)
@@ -142,12 +142,12 @@ class _Places:
         return found
 
     def text(self, column: str) -> NDArray[np.int32]:
-        """Of each call, as its lowest rank has it."""
+        """The value of each call, as its lowest rank has it."""
         found = self.rows.get(column)
         return np.full(len(self.first), UNKNOWN, np.int32) if found is None else found[self.first]
 
     def whole(self, column: str) -> NDArray[np.int64]:
-        """Of each call the greatest one; UNKNOWN."""
+        """The greatest value of each call; UNKNOWN."""
         if column not in self.rows:
             return np.full(len(self.first), UNKNOWN)
         greatest = np.fmax.reduceat(self.rows[column], self.first)

@@ -50,7 +50,7 @@ _QUOTED = ("'=", "'+", "'-", "'@")
 
 
 class Rows:
-    """What tables hold: numbers, NaN where not known, and places in `words`, -1 where empty."""
+    """The columns of tables: numbers, NaN: not known, and places in `words`, -1: empty."""
 
     def __init__(self, left: LeftOut) -> None:
         self.words, self.left = Words(), left

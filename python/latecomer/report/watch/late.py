@@ -51,7 +51,7 @@ class Now:
 
     @property
     def waiting(self) -> float:
-        """Of all ranks, as a part of their time."""
+        """The waiting of all ranks, as a part of their time."""
         return self.facts.waiting / max(self.facts.run, 1e-300)
 
 

@@ -1,4 +1,4 @@
-"""What a look has found in Prometheus's text format, version 0.0.4, for its collectors of files.
+"""A look in Prometheus's text format, version 0.0.4, for its collectors of files.
 
 Source: https://prometheus.io/docs/instrumenting/exposition_formats/
 """
@@ -15,7 +15,7 @@ Samples = Iterable[tuple[Mapping[str, object], float]]
 
 
 def text(view: View) -> str:
-    """All metrics. What is not known is not there."""
+    """All metrics that are known."""
     seen, now, hosts = view.seen, view.now, hosts_of(view.seen)
     of_rank = [{"rank": rank, "host": host} for rank, host in enumerate(hosts)]
     metrics: list[tuple[str, str, Samples]] = [

@@ -1,4 +1,4 @@
-"""What a look has found, as sentences and as one JSON value."""
+"""A look as sentences and as one JSON value."""
 
 from __future__ import annotations
 

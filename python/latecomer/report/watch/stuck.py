@@ -78,7 +78,7 @@ def _doing(file: File) -> int:
 
 
 def _call(file: File) -> tuple[tuple[int, int], int] | None:
-    """What names a collective on all its ranks; None: the rank is in another call, or in none."""
+    """The key of a collective on all its ranks; None: the rank is in another call, or in none."""
     if _doing(file) != COLLECTIVE:
         return None
     comm = file.comms.get(int(file.header["doing_communicator"]))

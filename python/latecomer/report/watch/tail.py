@@ -43,7 +43,7 @@ _TURNS = 8  # looks at a header that is being written
 # The column of a record that has the time at which the rank was done with it.
 _DONE = {A_CALL: 4, A_MESSAGE: 5, A_COMPLETION: 2, AN_OTHER: 2}
 _RECEIVE, _PROBE = WHAT.index("receive"), WHAT.index("probe")
-# Of a message: (communicator, whether it was received, the other rank there, tag).
+# The channel of a message: (communicator, whether it was received, the other rank there, tag).
 Channel = tuple[int, bool, int, int]
 
 

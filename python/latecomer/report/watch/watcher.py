@@ -62,7 +62,7 @@ class View:
 
 
 class Watcher:
-    """Of one folder. The clocks can be others, for tests."""
+    """Looks at one folder. The clocks can be others, for tests."""
 
     def __init__(
         self,

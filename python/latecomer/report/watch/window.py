@@ -27,7 +27,7 @@ _NS = 1e-9
 
 @dataclass
 class Seen:
-    """What one look has found. Ranks are those of MPI_COMM_WORLD."""
+    """The findings of one look. Ranks are those of MPI_COMM_WORLD."""
 
     ranks: int = 0  # 0: no file is there
     there: list[int] = field(default_factory=list)  # ranks whose files are there
