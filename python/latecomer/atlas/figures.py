@@ -74,9 +74,9 @@ def foretold(found: Arrivals) -> float | None:
     for group in np.unique(found.group):
         calls = np.flatnonzero(found.group == group)
         rows = np.array([found.lateness_s[i] for i in calls])
-        keys = [hash((kinds[found.collective[i]], int(found.bytes[i]), int(found.root[i])))
-                for i in calls]  # fmt: skip
-        expected = core.forecasts_of(np.array(keys, np.int64), rows)
+        alike = [(kinds[found.collective[i]], found.bytes[i], found.root[i]) for i in calls]
+        _, keys = np.unique(np.array(alike, np.int64), axis=0, return_inverse=True)
+        expected = core.forecasts_of(keys.reshape(-1).astype(np.int64), rows)
         lateness += float(rows.max(axis=1).sum())
         misplaced += sum(float(np.ptp(row - np.array(each or [0.0])))
                          for row, each in zip(rows, expected, strict=True))  # fmt: skip

@@ -52,7 +52,7 @@ def chosen(found: Arrivals, which: str | int, file: str | Path) -> Arrivals:
     """The calls that are asked for, of the group that made most of them. Raises AtlasError."""
     text = str(which)
     if text.isdecimal():
-        asked = found.place == int(text)
+        asked = np.array([str(place) == text for place in found.place], bool)
     else:
         asked = np.array([text in ("", name) for name in found.collective], bool)
     if not asked.any():

@@ -189,11 +189,11 @@ def launcher_of(command: list[str] | None, verb: str) -> list[str]:
         raise UsageError(
             f"COMMAND starts with the program {command[0]}; right would be a launcher before it, "
             f"mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 {whole}'; for "
-            "launchers that are not known there is --preload-only"
+            f"launchers that are not known there is {called()} run --preload-only"
         )
     raise UsageError(
         f"COMMAND starts with {command[0]}; {right}. For other launchers: "
-        f"'{command[0]} ... env $({verb} --preload-only) ./app'"
+        f"'{command[0]} ... env $({called()} run --preload-only) ./app'"
     )
 
 

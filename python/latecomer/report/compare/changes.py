@@ -32,7 +32,7 @@ class Run:
 
     @property
     def folder(self) -> str:
-        """The figures of its trace."""
+        """The folder of its trace."""
         return self.found.trace.source
 
 
@@ -173,7 +173,8 @@ def _pairs(ours: Iterable[Place], theirs: Iterable[Place]) -> list[tuple[Place, 
         pairs = {mine[each]: yours[each] for each in mine if each in yours}
         found += pairs.items()
         rest = [each for each in rest if each not in pairs]
-        others = [each for each in others if each not in set(pairs.values())]
+        taken = set(pairs.values())
+        others = [each for each in others if each not in taken]
     return found
 
 
@@ -193,5 +194,5 @@ def _call(place: Place) -> Place:
 
 
 def _any_size(place: Place) -> Place:
-    """Tell whether the runs have other numbers of ranks."""
+    """Without the communicator's size: runs may have other numbers of ranks."""
     return replace(place, at="", communicator=place.communicator.rpartition(" (")[0])

@@ -25,7 +25,7 @@ def text(view: View) -> str:
          [({}, len(seen.ended))]),
         ("rank_late", "1: the rank is late now.",
          [(labels, rank in view.late) for rank, labels in enumerate(of_rank)]),
-        ("rank_stuck_seconds", "For how long the rank is in a call in which ranks wait for long.",
+        ("rank_stuck_seconds", "For how long ranks have waited in the call that the rank is in.",
          [(of_rank[rank], call.seconds) for call in view.stuck for rank in call.waits]),
         ("stuck_calls", "Calls in which ranks wait for long.", [({}, len(view.stuck))]),
     ]  # fmt: skip

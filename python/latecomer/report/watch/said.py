@@ -88,16 +88,14 @@ def _again(view: View) -> str:
 def _ended(seen: Seen) -> str:
     left = sorted(set(seen.there) - set(seen.ended))
     if left:
-        return (f"The processes of {ranks_said(left)} are gone, without the end of MPI_Finalize; "
+        return (f"The processes of {ranks_said(left)} are gone, before MPI_Finalize; "
                 "no other rank goes on.")  # fmt: skip
     return f"All {seen.ranks} ranks have ended." if seen.ranks > 1 else "The rank has ended."
 
 
 def _stuck(view: View, call: Stuck) -> str:
     waits = f"{ranks_said(call.waits)} wait{'' if len(call.waits) > 1 else 's'}"
-    computing = [each for each in call.absent if each.computes]
-    if computing:
-        ranks = sorted(rank for each in computing for rank in each.ranks)
+    if ranks := call.late:
         hosts = [hosts_of(view.seen)[rank] for rank in ranks]
         who, on, _ = subject(Facts(view.seen.ranks, 0.0, 0.0, 0.0, late=ranks, hosts=hosts))
         have = "have" if len(ranks) > 1 else "has"

@@ -40,11 +40,17 @@ class Stuck:
     absent: Sequence[Absent]
     all_came: bool  # to a collective: it is not lateness that it takes so long
 
+    @property
+    def late(self) -> list[int]:
+        """The ranks that are waited for, and wait in no call themselves."""
+        return sorted(rank for them in self.absent if them.computes for rank in them.ranks)
+
 
 def stuck(
     files: Mapping[int, File], tails: Mapping[int, Tail], now: float, real: float
 ) -> list[Stuck]:
-    """The calls that ranks have been in for LONG_S or longer, the longest first.
+    """The calls that ranks have been in for LONG_S or longer; those that tell who is late first,
+    then the longest.
 
     `now`: seconds of the watcher's clock; `real`: since 1970.
     """
@@ -62,7 +68,7 @@ def stuck(
             found.append(Stuck(where[longest], ranks, ages[longest],
                                _absent(missing, files, tails, where, ages),
                                isinstance(call, tuple) and not missing))  # fmt: skip
-    return sorted(found, key=lambda each: -each.seconds)
+    return sorted(found, key=lambda each: (not each.late, -each.seconds))
 
 
 def age(tail: Tail, now: float, real: float) -> float:

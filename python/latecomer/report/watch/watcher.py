@@ -37,8 +37,7 @@ class View:
 
     @property
     def _absent(self) -> set[int]:
-        return {rank for each in self.stuck for them in each.absent if them.computes
-                for rank in them.ranks}  # fmt: skip
+        return {rank for each in self.stuck for rank in each.late}
 
     @property
     def late(self) -> tuple[int, ...]:
@@ -51,12 +50,12 @@ class View:
     def since(self) -> float | None:
         """Since when, in seconds since 1970; None: nobody is late."""
         if self._absent:
-            return self.real - max(each.seconds for each in self.stuck)
+            return self.real - max(each.seconds for each in self.stuck if each.late)
         return self.now.since if self.now and self.now.facts.late else None
 
     @property
     def before(self) -> list[Time]:
-        """Earlier times at which those were late who are."""
+        """The earlier times of the ranks that are late now."""
         past = self.times[:-1] if self.now and self.now.facts.late else self.times
         return [each for each in past if self.late and each.late == self.late]
 

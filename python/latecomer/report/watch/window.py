@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,7 +66,9 @@ class Window:
         seen.tails = tails = dict(sorted(self._tails.items()))
         if not tails:
             return seen
-        seen.ranks = max(int(tail.header["ranks"]) for tail in tails.values())
+        seen.ranks = int(_newest(tails.values()).header["ranks"])
+        tails = {rank: tail for rank, tail in tails.items() if tail.header["ranks"] == seen.ranks}
+        seen.tails = tails
         seen.there = list(tails)
         seen.ended = [rank for rank, tail in tails.items() if tail.ended]
         if seen.missing:
@@ -106,6 +109,8 @@ class Window:
 
     def _read(self, seen: Seen) -> None:
         left, folder = LeftOut(), Path(self._own.name)
+        for path in folder.iterdir():  # those of a run before may be of more ranks
+            path.unlink()
         for tail in seen.tails.values():
             tail.write(folder)
         try:
@@ -126,6 +131,11 @@ class Window:
             seen.why = f"the files cannot be used: {error}"
         except UserError:  # no call in that time
             return
+
+
+def _newest(tails: Iterable[Tail]) -> Tail:
+    """The file of the run that began last; those of an earlier one may still be there."""
+    return max(tails, key=lambda tail: int(tail.header["real"]) + int(tail.header["begin"]))
 
 
 def _common_begin(trace: Trace, cut: list[int]) -> float:
