@@ -295,3 +295,22 @@ def test_sizes_of_calls(tmp_path):
     trace = read(store(tmp_path, job()))
     assert set(trace.groups[0].bytes) == {4 * 512 * 512}
     assert np.isfinite(trace.clock_error).all()
+
+
+@pytest.mark.parametrize("rank", [64, 9_999_999, 12_345_678])
+def test_a_rank_far_beyond_the_files_is_left_out(tmp_path, rank):
+    store(tmp_path, job())
+    (tmp_path / "nccl_trace_rank_0").rename(tmp_path / f"nccl_trace_rank_{rank}")
+    trace = read(tmp_path)
+    assert trace.ranks == RANKS
+    assert remark(trace, "files whose rank is too great for so many files")
+
+
+@pytest.mark.parametrize("listed", [[0.0, 1.0, 2.0, 3.0], ["0", "1", "2", "3"]])
+def test_ranks_of_a_group_are_numbers_however_they_are_written(tmp_path, listed):
+    dumps = job()
+    for each in dumps:
+        each["pg_config"]["0"]["ranks"] = listed
+    store(tmp_path, dumps)
+    (tmp_path / "nccl_trace_rank_3").unlink()
+    assert read(tmp_path).ranks == RANKS

@@ -236,12 +236,28 @@ def test_several_processes_without_ranks(tmp_path):
         read(folder)
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MOST_CALLS", 3), ("MOST_STEPS", 0)])
-def test_limits(tmp_path, monkeypatch, limit, value):
+@pytest.mark.parametrize(("limit", "value", "said"), [
+    ("MOST_CALLS", 3, "more than 3"),
+    ("MOST_STEPS", 0, "cannot be read as SQLite"),
+])  # fmt: skip
+def test_limits(tmp_path, monkeypatch, limit, value, said):
     monkeypatch.setattr(nsight, limit, value)
     monkeypatch.setattr(nsight, "_STEPS", 1)
-    with pytest.raises(TraceError):
+    with pytest.raises(TraceError, match=said):
         read(written(tmp_path, *job()))
+
+
+@pytest.mark.parametrize("made", ["CAST(start AS TEXT)", "start + 0.5", "'x'"])
+def test_times_of_other_types_are_numbers_or_left_out(tmp_path, made):
+    folder = written(tmp_path, *job())
+    named = "MPI_COLLECTIVES_EVENTS"
+    changed(folder, f"CREATE TABLE other AS SELECT * FROM {named}", f"DROP TABLE {named}",
+            f"ALTER TABLE other RENAME TO {named}", f"UPDATE {named} SET start = {made}")  # fmt: skip
+    if "CAST" in made:
+        check(read(folder))
+    else:
+        with pytest.raises(TraceError):
+            read(folder)
 
 
 def test_numbers_of_threads():

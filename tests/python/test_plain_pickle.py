@@ -2,8 +2,8 @@
 
 import os
 import pickle
-import resource
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -110,9 +110,12 @@ def test_a_deep_value_is_read_and_dropped():
                                  + bytes([at + 1]) for at in range(60)) + b".",
 ], ids=range(6))  # fmt: skip
 def test_small_pickles_take_little_memory(raw):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    load(raw)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
+    tracemalloc.start()
+    try:
+        load(raw)
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_long_pickles_end(monkeypatch):

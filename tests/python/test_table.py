@@ -395,3 +395,24 @@ KEPT = Path(__file__).parent / "tables"
 @pytest.mark.parametrize("file", sorted(each.name for each in KEPT.iterdir()))
 def test_tables_that_were_found_to_be_hard(file):
     outcome(KEPT / file, True)
+
+
+def test_columns_of_numbers_may_be_names(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    rows = [{"group": 7, "sequence": call, "operation": "allreduce", "rank": rank, "host": 3,
+             "arrive": call + 0.1 * rank, "leave": call + 0.5}
+            for call in range(4) for rank in range(3)]  # fmt: skip
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    trace = read(tmp_path / "a.parquet")
+    assert ([group.name for group in trace.groups], trace.calls) == (["7"], 4)
+
+
+def test_messages_whose_size_one_side_tells_have_it(tmp_path):
+    rows = [{"group": "world", "sequence": 0, "operation": operation, "rank": rank, "peer": 1 - rank,
+             "requested": at, "arrive": at, "leave": at + 0.1, **size}
+            for operation, rank, at, size in (("send", 0, 0.0, {"bytes": 8}),
+                                              ("receive", 1, 0.05, {}))]  # fmt: skip
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read(tmp_path / "a.jsonl").messages.bytes.tolist() == [8]

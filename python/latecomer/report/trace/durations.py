@@ -132,10 +132,11 @@ def _columns(
     column = {rank: at for at, rank in enumerate(members)}
     seconds = np.full((len(numbers), len(members)), np.nan)
     size = np.full(len(numbers), UNKNOWN, np.int64)
-    place = np.full(len(numbers), np.iinfo(np.int64).max)
+    place = np.full(len(numbers), -1)
     for rank, each in of.items():
         row = np.searchsorted(numbers, each.number)
         seconds[row, column[rank]] = each.seconds
         size[row] = np.maximum(size[row], each.bytes)
-        place[row] = np.minimum(place[row], each.place)
-    return numbers, seconds, size, place
+        place[row] = np.maximum(place[row], each.place)
+    # Files may begin at different calls: what comes later has a later place.
+    return numbers, seconds, size, np.maximum.accumulate(place)

@@ -148,9 +148,9 @@ def _groups(
             else []
         )
         listed += len(ranks)
-        good = all(whole(rank, 0, MOST_RANKS - 1) is not None for rank in ranks)
-        if good and listed <= MOST_MEMBERS and len(set(ranks)) == len(ranks):
-            members[text_of(name)] = tuple(sorted(ranks))
+        numbers = {whole(rank, 0, MOST_RANKS - 1) for rank in ranks} - {None}
+        if listed <= MOST_MEMBERS and len(numbers) == len(ranks):
+            members[text_of(name)] = tuple(sorted(numbers))
         else:
             left.add("lists of a group's ranks that are no different ranks", path,
                      text_of(said, 60))  # fmt: skip

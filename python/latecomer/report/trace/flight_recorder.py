@@ -48,8 +48,10 @@ def read(folder: str | Path) -> Trace:
     where = hanging(dumps)
     calls = {rank: [each for each in dump.entries if _of_use(each, dump, left)]
              for rank, dump in dumps.items()}  # fmt: skip
+    most = rank_names.believed(len(dumps))
     ranks = 1 + max([*dumps, *(own[-1] for dump in dumps.values()
-                               for own in dump.members.values() if own)], default=-1)  # fmt: skip
+                               for own in dump.members.values() if own and own[-1] < most)],
+                    default=-1)  # fmt: skip
     try:
         trace = _by_length(folder, dumps, calls, ranks, left)
         trace = trace or _by_time(folder, dumps, calls, ranks, left)
@@ -64,7 +66,7 @@ def read(folder: str | Path) -> Trace:
 def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
     """The newest dump of each rank. Raises TraceError where they are too much."""
     paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
-    named = rank_names.ranks(folder, paths, len(paths))
+    named, most = rank_names.ranks(folder, paths, len(paths)), rank_names.believed(len(paths))
     for path in paths:
         try:
             dump = flight_dump.read(path, left)
@@ -75,7 +77,10 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
         if count > MOST_ENTRIES:
             raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
                              "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
-        rank = named[path]
+        rank = named.get(path)
+        if rank is None or rank >= most:
+            left.add("files whose rank is too great for so many files", path)
+            continue
         if rank in found:
             older, dump = sorted((found[rank], dump), key=_newest)
             left.add("older files of a rank", older.path)

@@ -175,8 +175,8 @@ class _Lines:
 def _lines(path: Path, cut: list[str], left: LeftOut) -> Iterator[str]:
     """The lines of a file; of one that is too long nothing is kept but "{"."""
     rest = ""
-    odd = f"texts of files with an error: {path}"
-    for piece in text(path, cut.append, odd=lambda what: left.doubt(odd, path, what)):
+    error = "texts of files with an error"
+    for piece in text(path, cut.append, odd=lambda what: left.doubt(f"{error}: {what}", path)):
         first, *others = piece.split("\n")
         rest = rest + first if len(rest) <= LONGEST else rest
         if others:

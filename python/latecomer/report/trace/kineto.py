@@ -25,7 +25,6 @@ from .same_run import best_set
 from .values import whole
 
 MOST_CALLS = 1 << 23  # of all files
-_FEW = 64  # ranks that a group's list is believed, where nothing else says how many there are
 _WANTED = frozenset({"distributedInfo", "host_name", "baseTimeNanoseconds"})
 _FURTHER = ("further files of a rank, such as of another run or of other steps; keep one file a "
             "rank")  # fmt: skip
@@ -121,7 +120,7 @@ def _world(ranked: Mapping[int, _File]) -> int:
     said = max(told, key=lambda world: (told[world], world), default=0)
     if not said:
         lists = {call.members for each in ranked.values() for call in each.recorded.calls}
-        most = max(_FEW, rank_names.SPARSE * len(ranked))
+        most = rank_names.believed(len(ranked))
         said = max((own[-1] + 1 for own in lists if own and own[-1] < most), default=0)
     return max(max(ranked) + 1, said)
 

@@ -51,14 +51,15 @@ def matched(
     at_send, at_receive = _joined(left, right)
     unmatched = len(left) + len(right) - 2 * len(at_send)
     sure = sends.certain[at_send] & receives.certain[at_receive]
-    wrong = sure & (sends.bytes[at_send] != receives.bytes[at_receive])
+    sent, got = sends.bytes[at_send], receives.bytes[at_receive]
+    wrong = sure & (sent != got) & (sent != UNKNOWN) & (got != UNKNOWN)
     wrong |= sure & _early(sends.side.part(at_send), receives.side.part(at_receive), clock_error)
     sure &= ~_of_same_key(sends.keys[at_send], wrong)
     at_send, at_receive = at_send[sure], at_receive[sure]
     return Messages(
         send=sends.side.part(at_send),
         receive=receives.side.part(at_receive),
-        bytes=receives.bytes[at_receive],
+        bytes=np.maximum(sent, got)[sure],
         unmatched=unmatched,
         lost=lost,
         uncertain=int((~sure).sum()),

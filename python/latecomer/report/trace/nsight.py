@@ -44,7 +44,7 @@ _NEEDED = ("start", "end", "globalTid", "textId")
 _MORE = ("commHandle", "rootRank", "size", "recvSize")
 _BESIDE = ("MPI_P2P_EVENTS", "MPI_START_WAIT_EVENTS")
 _RECORD = ("right would be an export of a profile of all ranks: mpirun -n 4 nsys profile "
-           "--trace=mpi,osrt -o rank%q{OMPI_COMM_WORLD_RANK} ./app, then nsys export --type "
+           "--trace=mpi -o rank%q{OMPI_COMM_WORLD_RANK} ./app, then nsys export --type "
            "sqlite for each")  # fmt: skip
 _NCCL = ("its ranges of NCCL tell when the host asked for calls, and end before the device begins: "
          "record with NCCL Inspector or PyTorch's profiler; for MPI ")  # fmt: skip
@@ -257,8 +257,9 @@ class _Export:
             if at >= MOST_CALLS:
                 raise TraceError(f"{self.path}: calls", f"more than {MOST_CALLS}",
                                  "profile less time")  # fmt: skip
-            times = [whole(each, 0, 1 << 60) for each in (start, end)]
-            if None in times or end < start or not isinstance(thread, int):
+            begin, finish = (whole(each, 0, 1 << 60) for each in (start, end))
+            known = begin is not None and finish is not None and begin <= finish
+            if not known or not isinstance(thread, int):
                 self.left.add("calls without a begin, an end and a thread", self.path,
                               f"start {text_of(start, 40)}, end {text_of(end, 40)}")  # fmt: skip
                 continue
@@ -275,7 +276,7 @@ class _Export:
                 found.setdefault(rank, []).append(_Call(
                     handle if isinstance(handle, int) else 0, collective,
                     size if size and collective == "allreduce" else UNKNOWN,
-                    UNKNOWN if chief is None else chief, start, end))  # fmt: skip
+                    UNKNOWN if chief is None else chief, begin, finish))  # fmt: skip
         if -1 in ranks and len(processes - ranks.keys()) > 1:
             raise TraceError(f"{self.path}: processes without a rank", len(processes), _RECORD)
         return {rank: sorted(own, key=lambda each: each.start) for rank, own in found.items()}

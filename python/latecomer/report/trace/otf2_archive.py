@@ -179,13 +179,15 @@ def _calls(
             begun[rank] = time
         elif isinstance(event, otf2.events.MpiCollectiveEnd):
             arrival, where = begun.pop(rank, None), f"{anchor}, rank {rank}, {time:.9g} s"
-            call = _call(event, otf2, known, (arrival, time), members.of(event.communicator),
-                         left, where, events.of(rank).site)  # fmt: skip
+            own = members.of(event.communicator)
+            call = _call(event, otf2, known, (arrival, time), own, left, where,
+                         events.of(rank).site)  # fmt: skip
             found += call is not None
             if found > MOST_CALLS:
                 raise TraceError(f"{anchor}: calls", f"more than {MOST_CALLS}", "trace fewer steps")
-            if call is not None:
+            if call is not None or (own is not None and len(own) < 2):
                 events.of(rank).told()
+            if call is not None:
                 yield rank, call
         else:
             events.take(rank, event, time)

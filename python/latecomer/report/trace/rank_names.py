@@ -12,7 +12,13 @@ _NUMBER = re.compile(r"(?<!\d)\d{1,7}(?!\d)")
 # `host_pid.time`: what PyTorch's handler for TensorBoard calls a file, unless it is told a name.
 _OF_HANDLER = re.compile(r".*_\d+\.\d{10,}$")
 _TIME = re.compile(r"\.\d{10,}$")
-SPARSE = 16  # one of so many ranks has a file, at least
+_FEW = 64  # ranks that any number of files may be of
+_SPARSE = 16  # one of so many ranks has a file, at least
+
+
+def believed(files: int) -> int:
+    """Ranks of so many files are below this; a greater one is some other number."""
+    return max(_FEW, _SPARSE * files)
 
 
 def ranks(folder: Path, paths: Sequence[Path], likely: int) -> dict[Path, int]:
@@ -29,7 +35,7 @@ def ranks(folder: Path, paths: Sequence[Path], likely: int) -> dict[Path, int]:
         said = (word.search(stem) for word in _WORDS for stem in stems)
         rank = next((int(each[1]) for each in said if each), None)
         if rank is None:
-            numbers = (_number(stem, SPARSE * likely) for stem in stems)
+            numbers = (_number(stem, _SPARSE * likely) for stem in stems)
             rank = next((each for each in numbers if each is not None), None)
         if rank is not None:
             found[path] = rank

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import align, table_rows
+from . import align, rank_names, table_rows
 from .dtypes import collective_of, is_message
 from .files import find
 from .left_out import LeftOut
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-_FEW, _SPARSE = 64, 16  # ranks below the first, or one of so many having rows, are believed
 _ENDS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 _LIBRARY = re.compile(r"^(?:p?mpix?_|[nr]ccl|gloo:|mpi:|c10d::)", re.I)
 # Kinds of rows besides collectives.
@@ -132,7 +131,7 @@ class _Table:
     def _believed(self, columns: Columns) -> Columns:
         """Without ranks that are far greater than others: numbers of something else."""
         some = np.unique(columns["rank"])
-        strange = columns["rank"] >= max(_FEW, _SPARSE * len(some))
+        strange = columns["rank"] >= rank_names.believed(len(some))
         if not strange.any():
             return columns
         self.left.add(f"rows of ranks that are too great for {len(some)} ranks", self.where,

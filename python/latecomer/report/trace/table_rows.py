@@ -312,7 +312,8 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
             _check_count(path, whole.metadata.num_rows)
             known = [name for name in (*NUMBERS, *TEXTS) if name in names]
             for batch in whole.iter_batches(STRETCH, columns=known):
-                yield {name: _values(pyarrow, batch.column(name)) for name in known}
+                yield {name: _values(pyarrow, batch.column(name)) if name in NUMBERS
+                       else batch.column(name).to_pylist() for name in known}  # fmt: skip
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise TraceError(f"{path}: Parquet cannot be read", str(error)[:200],
                          "right would be a whole file") from None  # fmt: skip
