@@ -216,6 +216,14 @@ def test_options_of_one_trace_are_refused(folders, options, named, capsys):
     assert named in capsys.readouterr().err
 
 
+def test_a_run_that_is_named_twice_is_refused(folders, tmp_path, capsys):
+    one, other = map(str, folders[:2])
+    (tmp_path / "link").symlink_to(one)
+    for again in (one, str(tmp_path / "link")):
+        assert run(["report", one, other, "--before", again]) == 1
+        assert "one run named twice" in capsys.readouterr().err
+
+
 def test_repetitions_need_two_runs(folders, capsys):
     assert run(["report", folders[0], "--after", folders[1]]) == 2
     assert "a comparison needs two folders" in capsys.readouterr().err

@@ -232,7 +232,7 @@ def test_clocks_of_hosts_are_aligned_and_told_ones_are_not(tmp_path):
 @pytest.mark.parametrize(("change", "said"), [
     ({"rank": -1}, "rows whose rank is no number from 0 to 1048575 (1)"),
     ({"rank": 10**9}, "rows whose rank is no number from 0 to 1048575 (1)"),
-    ({"rank": 999_999}, "rows of ranks that are too great for 4 ranks (1)"),
+    ({"rank": 999_999}, "rows of ranks that are too great for 3 ranks (1)"),
     ({"rank": 1.5}, "rows whose rank is no number"), ({"rank": None}, "rows whose rank is no number"),
     ({"rank": True}, "rows whose rank is no number"),
     ({"arrive": "soon"}, "rows whose arrive is no number from -100000000000 to 100000000000 (1)"),

@@ -49,6 +49,15 @@ def test_a_late_rank_is_named_soon_and_no_other_ever(tmp_path, seed, ranks):
     assert "Rank 1 is no longer late" in sentence(views[named[-1] + 1])
 
 
+def test_it_is_said_that_it_is_too_early(tmp_path):
+    job = late_job(tmp_path / "trace", 1, [(1, 0, 400)], seconds=10)
+    with job.watcher() as watcher:
+        view = job.look(watcher, 1.0)
+    assert facts(view.seen.found).late == [1]
+    assert not view.late
+    assert sentence(view).startswith("Too early to tell who is late: ")
+
+
 def test_the_same_rank_again_and_another_one(tmp_path):
     spans = [(1, 300, 800), (2, 1200, 1700), (1, 2100, 2600)]
     job = late_job(tmp_path / "trace", 1, spans, seconds=90)

@@ -84,6 +84,18 @@ def test_a_look_at_nothing_is_refused(tmp_path, capsys, options):
     assert "name the folder of the job's trace" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["rank-0.trace", "rank-7.trace", "link"])
+def test_a_file_for_prometheus_is_none_of_the_trace(job, tmp_path, capsys, name):
+    path = job.folder / name
+    if name == "link":
+        path = tmp_path / name
+        path.symlink_to(job.folder / "rank-0.trace")
+    before = (job.folder / "rank-0.trace").read_bytes()
+    assert run(["watch", str(job.folder), "--once", "--prometheus", str(path)]) == 1
+    assert "a result over a file that is read" in capsys.readouterr().err
+    assert (job.folder / "rank-0.trace").read_bytes() == before
+
+
 def test_a_file_for_prometheus_must_be_writable(tmp_path, job, capsys):
     wrong = tmp_path / "no" / "such.prom"
     assert run(["watch", str(job.folder), "--once", "--prometheus", str(wrong)]) == 2

@@ -73,7 +73,10 @@ def record(
         if len(source) > 1:
             raise UsageError(f"'{source[1]}' behind the folder; right would be options before it")
         refuse("a folder of a trace needs no run", {"--deadline": deadline})
-        _write(recorded(read(source[0]), name or ""), output)
+        trace = read(source[0])
+        for remark in trace.remarks:
+            say(remark)
+        _write(recorded(trace, name or ""), output)
         return 0
     command = launcher_of(source, "atlas record")
     # Beside the output: a folder that the ranks of all hosts see.

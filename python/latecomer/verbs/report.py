@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from ..base.errors import UserError
 from ..base.guess import listed
 from ..base.limits import MOST_CALLS
 from ..base.output import folded, print_json, progress_bar, say
@@ -141,18 +142,12 @@ def report(
     _check_native(native)
     model = "" if native == NATIVE else native
     if second:
-        from .compare import compare
-
         refuse("two runs are compared without a simulation or an export", {
             "--network": network, "--native": model, "--budget": budget, "--perfetto": perfetto,
             "--csv": csv, "--parquet": parquet, "--otf2": otf2,
         })  # fmt: skip
         sides = [folder, *(before or [])], [second, *(after or [])]
-        runs = [[_seen(each, part, outputs) for each in side] for side in sides]
-        value = compare(*runs, html, as_json)
-        if as_json:
-            print_json(value)
-        return 0
+        return _compare(sides, part, outputs, html, as_json)
     lone = {"--before": before, "--after": after}
     refuse("a comparison needs two folders, as in report A B", lone)
     if (perfetto or csv or parquet or otf2) and html is None and not as_json:
@@ -179,6 +174,26 @@ def report(
     if html is None and not as_json:
         return 0
     return _report(trace, part, html, network, native, budget, as_json)
+
+
+def _compare(
+    sides: tuple[list[Path], list[Path]],
+    part: Mapping[str, Any],
+    outputs: Sequence[Path],
+    html: Path | None,
+    as_json: bool,
+) -> int:
+    from .compare import compare
+
+    for side in sides:
+        whole = [each.resolve() for each in side]
+        if twice := [each for each in side if whole.count(each.resolve()) > 1]:
+            raise UserError("one run named twice", twice[0], "name runs that differ")
+    value = compare(*([_seen(each, part, outputs) for each in side] for side in sides), html,
+                    as_json)  # fmt: skip
+    if as_json:
+        print_json(value)
+    return 0
 
 
 def _check_native(name: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from ..base.called import called
 from ..base.errors import UserError
 from ..base.output import folded, say
-from ..base.written import check_file, write_text
+from ..base.written import check_apart, check_file, write_text
 from ..command.declare import Seconds, argument, flag
 from .options import option
 
@@ -60,12 +60,17 @@ def watch(
 
     Example: latecomer watch traces
     """
+    from ..report.trace.native import fits
     from ..report.watch.watcher import Watcher
 
-    if prometheus:
-        check_file("--prometheus", prometheus)
     if folder.exists() and not folder.is_dir():
         raise UserError("no folder of a trace", folder, "name the folder of the job's trace")
+    if prometheus:
+        check_file("--prometheus", prometheus)
+        if prometheus.resolve().parent == folder.resolve() and fits(prometheus.name):
+            raise UserError("a result over a file that is read", prometheus, "name another file")
+        if folder.is_dir():
+            check_apart([prometheus], [each for each in folder.iterdir() if fits(each.name)])
     with Watcher(folder) as watcher:
         if once:
             return _once(watcher, folder, as_json, prometheus)

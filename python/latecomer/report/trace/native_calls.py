@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -38,6 +38,10 @@ class Matching:
         """`clocks`: of each rank, from 0. Times count from `zero`, in nanoseconds."""
         self.files, self.words, self.zero, self.left = files, words, zero, left
         self._clock = list(clocks)
+        self._by_key: dict[tuple[int, int], list[_Part]] = defaultdict(list)
+        for file in files.values():
+            for comm in file.comms.values():
+                self._by_key[comm.key].append((file, comm))
 
     def group(self, key: tuple[int, int], *, overlapping: bool = False) -> Group | None:
         """The calls of one communicator; None: there are none to tell of.
@@ -140,8 +144,7 @@ class Matching:
 
     def _parts(self, key: tuple[int, int], overlapping: bool) -> list[_Part]:
         """What the files hold of a communicator, by rank, where they name its members alike."""
-        parts = [(file, comm) for file in self.files.values() for comm in file.comms.values()
-                 if comm.key == key]  # fmt: skip
+        parts = self._by_key[key]
         counts = Counter(comm.members.tobytes() for _, comm in parts)
         members = np.frombuffer(counts.most_common(1)[0][0], np.int32)
         found: dict[int, _Part] = {}

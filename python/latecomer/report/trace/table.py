@@ -134,7 +134,8 @@ class _Table:
         strange = columns["rank"] >= rank_names.believed(len(some))
         if not strange.any():
             return columns
-        self.left.add(f"rows of ranks that are too great for {len(some)} ranks", self.where,
+        usual = len(np.unique(columns["rank"][~strange]))
+        self.left.add(f"rows of ranks that are too great for {usual} ranks", self.where,
                       columns["rank"][strange][0], int(strange.sum()))  # fmt: skip
         return {name: column[~strange] for name, column in columns.items()}
 

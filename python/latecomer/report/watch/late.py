@@ -48,6 +48,7 @@ class Now:
     since: float = 0.0  # when it began that somebody is late, in seconds since 1970
     before: bool = False  # it began before these seconds
     was: tuple[int, ...] = ()  # who was late from `since` to `until`, and is no longer
+    early: bool = False  # the report's rule names somebody, but so little may be chance
 
     @property
     def waiting(self) -> float:
@@ -72,7 +73,8 @@ def now(found: Lateness, block: float = BLOCK_S) -> Now:
     by_chance = choices * _chance(cost, told.late, present) > CHANCE
     nobody = replace(told, late=(), host=False)
     if by_chance or told.waiting < LITTLE * told.run:
-        return replace(quiet, facts=nobody)
+        most = (len(told.late) / max(present, 1)) ** len(_heavy(cost))  # if all blocks were theirs
+        return replace(quiet, facts=nobody, early=choices * most > CHANCE)
     first, last = _stretch(cost, told.late)
     since, ended = (trace.started + max(float(each), 0.0)
                     for each in (begin[first], begin[last] + block))  # fmt: skip

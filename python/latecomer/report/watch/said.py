@@ -59,6 +59,8 @@ def _late(view: View, now: Now) -> str:
         return f"Nobody is named: {told.unknown}."
     if now.waiting < LITTLE:
         return f"Nobody is late: {waiting} of the time of all ranks is waiting."
+    if now.early:
+        return f"Too early to tell who is late: {waiting} of the time of all ranks is waiting."
     return (f"Nobody in particular is late: {waiting} of the time of all ranks is waiting, now "
             "for one rank and now for another.")  # fmt: skip
 
