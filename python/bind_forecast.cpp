@@ -15,8 +15,9 @@ using namespace nb::literals;
 using Keys = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// The arrivals that a communicator expects in each of its calls, given those before it: seconds after the first
-/// arrival; empty: nothing that it trusts. Ranks count as having left each call together.
+/// The arrivals that a communicator expects in each of its calls, given those before it: seconds
+/// after the first arrival; empty: nothing that it trusts. Ranks count as having left each call
+/// together.
 std::vector<std::vector<Seconds>> forecasts_of(const Keys& keys, const Rows& arrivals) {
   const std::size_t calls = arrivals.shape(0);
   const std::size_t ranks = arrivals.shape(1);

@@ -50,7 +50,7 @@ def run(*command: str | Path, cwd: Path | None = None, **variables: str) -> None
 
 
 def words_for(folder: Path) -> list[str]:
-    """Words by which the linker takes the C library of `folder`, and keeps nothing for debuggers."""
+    """Words by which the linker takes the C library of `folder`; nothing for debuggers stays."""
     return [f"-B{folder}/", f"-L{folder}", str(folder / "added.o"), "-s", "-Wl,--gc-sections",
             "-Wl,--allow-shlib-undefined"]  # fmt: skip
 
