@@ -29,6 +29,7 @@ struct Parameter {
   std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
   bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
   TakenOver taken_over = TakenOver::no;
+  bool waives = false;  // a value may give up what all calls promise: a user alone sets it
 };
 
 /// A row gives the members that have no default, and `build` or `executor`; others where they

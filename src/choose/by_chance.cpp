@@ -21,7 +21,7 @@ Parameters some_parameters(const Algorithm& row, Random& random) {
   constexpr std::uint64_t kNumbers = 9;
   Parameters values;
   for (const Parameter& each : row.parameters) {
-    if (random.below(2) == 0) continue;
+    if (each.waives || random.below(2) == 0) continue;
     const std::uint64_t many = each.choices.empty() ? kNumbers : each.choices.size();
     values[std::string(each.name)] = each.minimum + static_cast<Count>(random.below(many));
   }

@@ -83,6 +83,22 @@ TEST(DecisionsByChance, MeetEveryRowThatAccepts) {
   }
 }
 
+/// All ranks get the same bits, whatever is drawn: only a user may ask for `rounding=any`.
+TEST(DecisionsByChance, GiveUpNoPromise) {
+  constexpr std::uint64_t kSeed = 4;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Chooser chooser = drawing(kSeed, kPairs);
+  int generalized = 0;
+  for (int call = 0; call < 2000; ++call) {
+    const Decision decision = chooser.decide(problem_of(Collective::allreduce));
+    if (decision.plan == nullptr) continue;
+    const std::string text = describe_parameters(*decision.plan);
+    EXPECT_EQ(text.find("rounding=any"), std::string::npos) << decision.row->name << ' ' << text;
+    generalized += static_cast<int>(text.find("rounding=same") != std::string::npos);
+  }
+  EXPECT_GT(generalized, 10);
+}
+
 TEST(DecisionsByChance, AreAlikeOnAllRanks) {
   constexpr std::uint64_t kSeed = 3;
   SCOPED_TRACE("seed " + std::to_string(kSeed));

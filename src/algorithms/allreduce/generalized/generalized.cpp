@@ -101,7 +101,10 @@ LATECOMER_ROW(allreduce, generalized) {
                 "any: ranks may combine in different orders, and get different bits; default same"
                 " unless the operator is exact, as bitwise ones are",
                 0,
-                {"same", "any"}}},
+                {"same", "any"},
+                false,
+                TakenOver::no,
+                true}},
           .cost_formula =
               "s alpha + 2(P-1)/P m beta + (P-1)/P m gamma for s >= 2 ceil(log2 P);"
               " with fewer steps more beta and gamma",

@@ -37,11 +37,12 @@ std::string waiting_text(const RootScheduler& root) {
 }
 
 std::string waiting_text(const Forwarder& rank) {
+  const std::string hears = "to hear from rank " + std::to_string(rank.root());
   if (rank.missing() > 0) {
     const Rank source = rank.source(rank.have());
-    return source < 0 ? "to hear who sends" : "for rank " + std::to_string(source);
+    return source < 0 ? hears + " who sends" : "for rank " + std::to_string(source);
   }
-  return rank.feeds() < 0 ? "to hear whether somebody follows" : to_take(rank.feeds());
+  return rank.feeds() < 0 ? hears + " whether somebody follows" : to_take(rank.feeds());
 }
 
 }  // namespace

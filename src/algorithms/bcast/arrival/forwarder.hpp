@@ -21,6 +21,8 @@ class Forwarder {
   Step sent(Rank to);
   Step received(Count segment);
 
+  /// The rank that tells the others who sends.
+  [[nodiscard]] Rank root() const { return root_; }
   /// True if it has all segments, and has forwarded them if it had to.
   [[nodiscard]] bool done() const;
   /// The number of segments that are here, from the first one on, and of those that are not.

@@ -123,12 +123,12 @@ TEST(ArrivalProtocol, SaysWhatItWaitsFor) {
   call.first.receive_all();
   EXPECT_EQ(call.first.protocol.waiting_for(), "for rank 2 to take the vector");
   call.second.receive_all();
-  EXPECT_EQ(call.second.protocol.waiting_for(), "to hear whether somebody follows");
+  EXPECT_EQ(call.second.protocol.waiting_for(), "to hear from rank 0 whether somebody follows");
   call.root.send_all();
   EXPECT_EQ(call.root.protocol.waiting_for(), "for rank 3 to arrive");
   Member alone(3);
   alone.protocol.arrive();
-  EXPECT_EQ(alone.protocol.waiting_for(), "to hear who sends");
+  EXPECT_EQ(alone.protocol.waiting_for(), "to hear from rank 0 who sends");
   EXPECT_EQ(alone.protocol.status(), Status::running);
 }
 

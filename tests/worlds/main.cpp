@@ -1,0 +1,50 @@
+// Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS]]. Prints the faults of each, and a
+// shorter world that has the same. Exit code 1: there was a fault.
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "worlds/world.hpp"
+
+int main(int count, char** words) {
+  using namespace latecomer::worlds;
+  if (count < 3) {
+    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS]]\n";
+    return 2;
+  }
+  // Addresses decide the order in hash tables of pointers: a seed must always give the same ones.
+  if (personality(0xffffffff) != -1 && (personality(0xffffffff) & ADDR_NO_RANDOMIZE) == 0 &&
+      personality(ADDR_NO_RANDOMIZE) != -1) {
+    execv("/proc/self/exe", words);
+  }
+  const std::uint64_t first = std::strtoull(words[1], nullptr, 10);
+  const std::uint64_t last = std::strtoull(words[2], nullptr, 10);
+  const int ranks = count > 3 ? std::atoi(words[3]) : 16;
+  const int steps = count > 4 ? std::atoi(words[4]) : 100;
+  std::uint64_t calls = 0;
+  std::uint64_t messages = 0;
+  int wrong = 0;
+  double seconds = 0;
+  for (std::uint64_t seed = first; seed <= last; ++seed) {
+    const World world = draw(seed, ranks, steps);
+    const Outcome outcome = play(world);
+    calls += outcome.calls;
+    messages += outcome.messages;
+    seconds += static_cast<double>(outcome.took) * 1e-9;
+    if (outcome.faults.empty()) continue;
+    ++wrong;
+    std::cout << "seed " << seed << ":\n";
+    for (const auto& fault : outcome.faults) std::cout << "  " << fault << '\n';
+    if (!outcome.said.empty()) std::cout << outcome.said;
+    std::cout << std::flush;
+    const World smaller = shrink(world, outcome);
+    std::cout << listing(smaller);
+    for (const auto& fault : play(smaller).faults) std::cout << "  " << fault << '\n';
+    std::cout << std::flush;
+  }
+  std::cout << last - first + 1 << " worlds, " << calls << " calls, " << messages << " messages, "
+            << seconds << " s of the worlds' time; " << wrong << " worlds with faults\n";
+  return wrong == 0 ? 0 : 1;
+}

@@ -1,0 +1,241 @@
+#include "worlds/scheduler.hpp"
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace latecomer::worlds {
+namespace {
+
+constexpr std::size_t kStack = 256 << 10;
+Scheduler* current = nullptr;
+
+/// The exceptions that a thread handles: two words (Itanium C++ ABI, section 2.2.2).
+using Exceptions = std::array<char, sizeof(void*) + sizeof(unsigned int)>;
+
+/// Stacks are used again: a process plays many worlds.
+std::vector<void*>& free_stacks() {
+  static std::vector<void*> all;
+  return all;
+}
+
+void* new_stack() {
+  auto& free = free_stacks();
+  if (!free.empty()) {
+    void* const stack = free.back();
+    free.pop_back();
+    return stack;
+  }
+  void* const stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (stack == MAP_FAILED) throw std::runtime_error("no memory for a stack");
+  return stack;
+}
+
+}  // namespace
+
+struct Scheduler::Main {
+  ucontext_t context;
+  char** environment = environ;
+};
+
+struct Scheduler::Rank {
+  ucontext_t context{};
+  void* stack = nullptr;
+  std::function<void()> body;
+  std::vector<std::string> texts;
+  std::vector<char*> environment;
+  std::vector<char> globals;
+  Exceptions exceptions{};
+  int error = 0;
+  Time clock = 0;
+  Time waits_since = -1;
+  bool paused = true;
+  bool ended = false;
+  bool dead = false;
+  bool deaf = false;  // works: nobody wakes it
+  Time wakes = 0;
+  std::uint64_t version = 0;
+  Time offset = kSecond;
+  double drift = 0;
+};
+
+Scheduler::Scheduler(int ranks, const Globals& globals, std::uint64_t seed)
+    : globals_(globals), random_(seed), main_(std::make_unique<Main>()) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    ranks_.push_back(std::make_unique<Rank>());
+    ranks_.back()->globals = globals.fresh();
+  }
+}
+
+Scheduler::~Scheduler() {
+  for (const auto& rank : ranks_) {
+    if (rank->stack != nullptr) free_stacks().push_back(rank->stack);
+  }
+}
+
+Scheduler* Scheduler::running() {
+  return current != nullptr && current->me_ >= 0 ? current : nullptr;
+}
+
+Time Scheduler::clock(int rank) const { return ranks_[rank]->clock; }
+bool Scheduler::ended(int rank) const { return ranks_[rank]->ended; }
+bool Scheduler::dead(int rank) const { return ranks_[rank]->dead; }
+
+void Scheduler::enter(unsigned low, unsigned high) {
+  auto* const scheduler =
+      reinterpret_cast<Scheduler*>(static_cast<std::uintptr_t>(high) << 32 | low);
+  Rank& rank = *scheduler->ranks_[scheduler->me_];
+  rank.body();
+  rank.ended = true;
+  rank.clock = std::max(rank.clock, scheduler->now());
+}
+
+void Scheduler::start(int number, std::function<void()> body,
+                      std::vector<std::string> environment) {
+  Rank& rank = *ranks_[number];
+  rank.body = std::move(body);
+  rank.texts = std::move(environment);
+  for (auto& text : rank.texts) rank.environment.push_back(text.data());
+  rank.environment.push_back(nullptr);
+  rank.stack = new_stack();
+  getcontext(&rank.context);
+  rank.context.uc_stack.ss_sp = rank.stack;
+  rank.context.uc_stack.ss_size = kStack;
+  rank.context.uc_link = &main_->context;
+  const auto self = reinterpret_cast<std::uintptr_t>(this);
+  makecontext(&rank.context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self),
+              static_cast<unsigned>(self >> 32));
+  push(0, number);
+}
+
+void Scheduler::set_clock(int rank, Time offset, double drift) {
+  ranks_[rank]->offset = offset;
+  ranks_[rank]->drift = drift;
+}
+
+Time Scheduler::shown() const {
+  const Rank& rank = *ranks_[me_];
+  return rank.clock + rank.offset + static_cast<Time>(rank.drift * static_cast<double>(rank.clock));
+}
+
+void Scheduler::push(Time at, int number) {
+  Rank& rank = *ranks_[number];
+  rank.wakes = at;
+  ++rank.version;
+  events_.push({at, random_(), number, rank.version, {}});
+}
+
+void Scheduler::call(Time at, std::function<void()> event) {
+  events_.push({at, random_(), -1, 0, std::move(event)});
+}
+
+End Scheduler::run(Time limit) {
+  current = this;
+  End end = End::all;
+  while (!events_.empty()) {
+    Event event = events_.top();
+    events_.pop();
+    if (event.rank < 0) {
+      event_time_ = event.at;
+      event.call();
+      continue;
+    }
+    Rank& rank = *ranks_[event.rank];
+    if (rank.ended || rank.dead || rank.version != event.version) continue;
+    if (event.at > limit) {
+      end = End::late;
+      break;
+    }
+    rank.clock = std::max(rank.clock, event.at);
+    resume(event.rank);
+  }
+  if (loaded_ >= 0) globals_.load(globals_.fresh());
+  loaded_ = -1;
+  current = nullptr;
+  if (end == End::late) return end;
+  const bool all = std::all_of(ranks_.begin(), ranks_.end(),
+                               [](const auto& rank) { return rank->ended || rank->dead; });
+  return all ? End::all : End::stuck;
+}
+
+void Scheduler::resume(int number) {
+  Rank& rank = *ranks_[number];
+  if (loaded_ != number) {
+    if (loaded_ >= 0) globals_.save(ranks_[loaded_]->globals);
+    globals_.load(rank.globals);
+    loaded_ = number;
+  }
+  auto* const exceptions = abi::__cxa_get_globals();
+  Exceptions outside;
+  std::memcpy(outside.data(), exceptions, outside.size());
+  std::memcpy(static_cast<void*>(exceptions), rank.exceptions.data(), outside.size());
+  environ = rank.environment.data();
+  errno = rank.error;
+  me_ = number;
+  rank.paused = false;
+  swapcontext(&main_->context, &rank.context);
+  rank.paused = true;
+  me_ = -1;
+  rank.error = errno;
+  environ = main_->environment;
+  std::memcpy(rank.exceptions.data(), exceptions, outside.size());
+  std::memcpy(static_cast<void*>(exceptions), outside.data(), outside.size());
+}
+
+void Scheduler::spend(Time span) {
+  Rank& rank = *ranks_[me_];
+  rank.clock += span;
+  while (!events_.empty()) {
+    const Event& next = events_.top();
+    const bool stale = next.rank >= 0 && (ranks_[next.rank]->version != next.version ||
+                                          ranks_[next.rank]->dead || ranks_[next.rank]->ended);
+    if (!stale) break;
+    events_.pop();
+  }
+  if (events_.empty() || events_.top().at >= rank.clock) return;
+  rank.deaf = true;
+  pause(rank.clock);
+  rank.deaf = false;
+}
+
+void Scheduler::pause(Time until) {
+  Rank& rank = *ranks_[me_];
+  if (until == kNever) {
+    ++rank.version;
+    rank.wakes = kNever;
+  } else {
+    push(until, me_);
+  }
+  swapcontext(&rank.context, &main_->context);
+}
+
+void Scheduler::wake(int number, Time at) {
+  Rank& rank = *ranks_[number];
+  if (rank.ended || rank.dead || rank.deaf || !rank.paused || rank.wakes <= at) return;
+  push(std::max(at, rank.clock), number);
+}
+
+void Scheduler::idle(Time at_least) {
+  Rank& rank = *ranks_[me_];
+  if (rank.waits_since < 0) rank.waits_since = rank.clock;
+  const Time grown = (rank.clock - rank.waits_since) / 8;
+  pause(rank.clock + std::max({at_least, kMicrosecond, std::min(grown, kSecond / 10)}));
+}
+
+void Scheduler::busy() { ranks_[me_]->waits_since = -1; }
+
+void Scheduler::kill(int number) {
+  Rank& rank = *ranks_[number];
+  rank.dead = true;
+  if (number == me_) swapcontext(&rank.context, &main_->context);
+}
+
+}  // namespace latecomer::worlds
