@@ -22,43 +22,36 @@ estimate: they follow the ranks that are there while they run. The others are fo
 arrive together.
 
 @TABLE@
-For ranks that arrive together, `generalized` is that of Kolmakov and Zhang 2020 for any P and any
-number of steps, `circulant` that of Traeff 2024, `dual_root` Traeff 2021, and `two_tree` Sanders,
-Speck and Traeff 2009. Arrival-aware and deciding algorithms of papers are SLT
-(`sorted_linear_tree`) and PRR (`prereduced_ring`) of Proficz 2018, SLS, SLIN and SBN
-(`sorted_linear_sync`, `sorted_linear`, `sorted_binomial`) of Proficz 2020, BDR
-(`disseminated_ring`) and BSLB (`sorted_gather_bcast`) of Proficz 2021, StragglAR
-(`straggler_exchange`) of Devraj et al. 2025, the reductions of Marendic 2012 and the broadcasts
-of Patarasuk and Yuan 2008. `clairvoyant` has the aim of Marendic et al. 2016 and a timetable of
-ours ([decision 25](decisions/0025-clairvoyant.md)). `early_owners`
-([after_last.md](after_last.md)), `prereduced_circulant` ([scale.md](scale.md)), `late_doubling`
-and `online_owners` are ours. `online_owners` is `early_owners` for lateness that nobody can
-forecast: it makes its timetable while ranks arrive ([online.md](online.md)).
+`early_owners` ([after_last.md](after_last.md)), `online_owners` ([online.md](online.md)),
+`prereduced_circulant` ([scale.md](scale.md)) and `late_doubling` are ours; the others are those of
+the papers under *source*. Three names choose, for every collective: `native` is the MPI library's
+own collective, `fastest` the algorithm of least cost on the network when all arrive together
+([balanced.md](balanced.md)), and `auto` the best one for the expected arrivals. `auto` begins with
+the MPI library's own, leaves it once another algorithm was faster in three calls, and adds nothing
+to calls until they have taken long enough to pay for a choice.
 
-Three names choose: `native` is the MPI library's own collective, `fastest` the algorithm of least
-cost on the network when all arrive together ([balanced.md](balanced.md)), and `auto` the best one
-for the expected arrivals. `auto` begins with the MPI library's own, and leaves it once another
-algorithm was faster in three calls. Until the calls have taken long enough to pay for a choice it
-adds nothing to them.
-
-`auto:random=SEED` is for tests: each call gets an algorithm at random, of all that take it, with
-random values of its parameters, alike on all ranks and again with the same seed, a whole number
-from 1 to 2^53. There is no plan of it, so it cannot be shown, verified or simulated; in
-reproducible mode it is refused.
+`auto:random=SEED` (1 to 2^53) is for tests: each call gets an algorithm and parameters at random,
+alike on all ranks and with the same seed. It has no plan, so it cannot be shown, verified or
+simulated; reproducible mode refuses it.
 
 ## How to read the tables
 
-- **Cost** is that of ranks that arrive together. P ranks, m bytes, S segments, K blocks or s steps
-  in all; alpha is the start-up of a message, beta the time per byte sent, gamma per byte combined;
-  h is the height of a tree.
-- **Aware**: with *yes* the plan follows the arrivals that are expected; with *decides* the
-  algorithm needs no estimate, and follows the ranks that are there while it runs.
+- **Cost** is that of ranks that arrive together: P ranks, m bytes, S segments, K blocks or s steps
+  in all; alpha a message's start-up, beta the time per byte sent, gamma per byte combined; h the
+  height of a tree.
+- **Aware**: with *yes* the plan follows the expected arrivals; with *decides* the algorithm
+  follows the ranks that are there while it runs.
 - **Operators**: *any* keeps the order of the ranks; *commutative* needs an operator that commutes.
 - **Scratch** is the most memory that a rank needs beside its buffers, in messages of m bytes.
-- **Parameters** are given as in `sorted_linear_tree:segments=64`. Every algorithm but `native` and
-  those that decide also has `progress`: with `background` a progress thread may run ahead of the
-  arrival, with `foreground` it may not. Aware algorithms have `background` by default where all
-  ranks have a progress thread, and the others have `foreground`.
+"""
+PARAMETERS = """
+## Parameters
+
+They are given as in `sorted_linear_tree:segments=64`. Every algorithm but `native` and those that
+decide also has `progress`: with `background` a progress thread may run ahead of the arrival, with
+`foreground` it may not. Aware algorithms have `background` by default where all ranks have a
+progress thread, and the others have `foreground`.
+
 """
 SAID_ABOVE = ("progress", "random")
 
@@ -66,7 +59,8 @@ SAID_ABOVE = ("progress", "random")
 def page() -> str:
     import latecomer
 
-    return HEAD.replace("@TABLE@", table()) + "".join(map(section, latecomer.collectives()))
+    tables = "".join(map(section, latecomer.collectives()))
+    return HEAD.replace("@TABLE@", table()) + tables + PARAMETERS + parameters()
 
 
 CHOOSERS = ("auto", "fastest", "native")  # of every collective: named below the table
@@ -95,14 +89,13 @@ def table_row(collective: str) -> str:
 def section(collective: str) -> str:
     import latecomer
 
-    rows = latecomer.algorithms(collective)
+    rows = [row for row in latecomer.algorithms(collective) if row.name not in CHOOSERS]
     combines = latecomer.collectives()[collective].combines
     operators = ["operators"] if combines else []
     names = ["algorithm", "cost", "aware", *operators, "scratch", "source"]
     lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
     lines += [f"| {' | '.join(cells(row, combines))} |" for row in rows]
-    own = [parameter for row in rows for parameter in parameters(row)]
-    return "\n".join([f"\n## {collective}\n", *lines, *(["", *own] if own else []), ""])
+    return "\n".join([f"\n## {collective}\n", *lines, ""])
 
 
 def cells(row, combines: bool) -> list[str]:
@@ -121,16 +114,27 @@ def aware(row) -> str:
     return "decides" if row.kind == "protocol" else "yes" if row.arrival_aware else ""
 
 
-def parameters(row) -> list[str]:
-    return [
-        f"- `{row.name}`, `{parameter.name}`{choices(parameter)}: {parameter.meaning}"
-        for parameter in row.parameters
-        if parameter.name not in SAID_ABOVE
-    ]
+def parameters() -> str:
+    """Each parameter once, behind all algorithms that have it with this meaning."""
+    import latecomer
+
+    users: dict[tuple[str, str], dict[str, None]] = {}
+    for collective in latecomer.collectives():
+        for row in latecomer.algorithms(collective):
+            for each in row.parameters:
+                if each.name not in SAID_ABOVE:
+                    key = (f"`{each.name}`{choices(each)}", each.meaning)
+                    users.setdefault(key, {})[f"`{row.name}`"] = None
+    return "".join(
+        f"- {name} of {', '.join(rows)}: {meaning}\n" for (name, meaning), rows in users.items()
+    )
 
 
 def choices(parameter) -> str:
-    return f" ({' or '.join(parameter.choices)})" if parameter.choices else ""
+    """The values, but for `among`, which takes all algorithms of its collective."""
+    if not parameter.choices or parameter.name == "among":
+        return ""
+    return f" ({' or '.join(parameter.choices)})"
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class Cluster:
             "plm_rsh_agent": self.agent,
             "plm_rsh_no_tree_spawn": "1",
             # A daemon that makes itself a session of its own makes a scheduling group of its host,
-            # and Linux may starve one group for another (docs/decisions/0022-lab-stalls.md).
+            # and Linux may starve one group for another (docs/decisions/0004-private-lab.md).
             "orte_leave_session_attached": "1",
             "orte_default_hostfile": self.openmpi_hosts,
             "oob_tcp_if_include": self.subnet,
