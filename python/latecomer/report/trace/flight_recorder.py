@@ -60,7 +60,7 @@ def read(folder: str | Path) -> Trace:
             raise
         raise TraceError(error.what, f"{error.value}; {'; '.join(where)}", error.remedy) from None
     return replace(trace, inputs=[dump.path for dump in dumps.values()],
-                   remarks=[*where, *trace.remarks])  # fmt: skip
+                   hang=where[0] if where else "", remarks=[*where, *trace.remarks])  # fmt: skip
 
 
 def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
@@ -89,12 +89,18 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
 
 
 def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
-    """With the members of each group as most ranks list them; a rank's own list may be wrong."""
+    """With the members of each group as most ranks list them; a rank's own list may be wrong.
+
+    Gloo lists none of the group of all ranks, which PyTorch describes as default_pg.
+    """
     said = Counter(each for dump in dumps.values() for each in dump.members.items())
     fits: dict[tuple[int, str], tuple[int, ...]] = {}
     for (name, members), _ in reversed(said.most_common()):
         fits |= {(rank, name): members for rank in members if rank in dumps}
-    own: dict[int, dict[str, tuple[int, ...]]] = {rank: {} for rank in dumps}
+    everyone = tuple(sorted(dumps))
+    own: dict[int, dict[str, tuple[int, ...]]] = {
+        rank: {name: everyone for dump in dumps.values() for name, said in dump.about.items()
+               if said == "default_pg"} for rank in dumps}  # fmt: skip
     for (rank, name), members in fits.items():
         own[rank][name] = members
     return {rank: replace(dump, members=own[rank]) for rank, dump in dumps.items()}
@@ -131,11 +137,14 @@ def _by_length(
             if rank in members:
                 of = found.setdefault((each.group, members), {}).setdefault(each.collective, {})
                 of.setdefault(rank, {}).setdefault(each.number, each)
-    shown = {f"{name} of ranks {', '.join(map(str, members[:8]))}"
-             if sum(each == name for each, _ in found) > 1 else name:
-             (members, {kind: {rank: _lengths(own) for rank, own in of.items()}
-                        for kind, of in kinds.items()})
-             for (name, members), kinds in found.items()}  # fmt: skip
+    shown: dict[str, tuple[tuple[int, ...], durations.Kinds]] = {}
+    for (name, members), kinds in found.items():
+        again = sum(each == name for each, _ in found) > 1
+        said = f"{name} of ranks {', '.join(map(str, members[:8]))}" if again else name
+        while said in shown:
+            said += ", ..."
+        shown[said] = members, {kind: {rank: _lengths(own) for rank, own in of.items()}
+                                for kind, of in kinds.items()}  # fmt: skip
     hosts = ["?" if rank in dumps else None for rank in range(ranks)]
     return durations.trace_of(str(folder), _FORM, hosts, shown, _RESOLUTION, [], left)
 
