@@ -66,8 +66,7 @@ def read(folder: str | Path) -> Trace:
 def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
     """The newest dump of each rank. Raises TraceError where they are too much."""
     paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
-    named, most = rank_names.ranks(folder, paths, len(paths)), rank_names.believed(len(paths))
-    for path in paths:
+    for path, rank in rank_names.ranks(folder, paths, len(paths), left).items():
         try:
             dump = flight_dump.read(path, left)
         except (TraceError, OSError) as error:
@@ -77,10 +76,6 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
         if count > MOST_ENTRIES:
             raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
                              "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
-        rank = named.get(path)
-        if rank is None or rank >= most:
-            left.add("files whose rank is too great for so many files", path)
-            continue
         if rank in found:
             older, dump = sorted((found[rank], dump), key=_newest)
             left.add("older files of a rank", older.path)

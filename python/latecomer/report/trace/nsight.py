@@ -84,7 +84,7 @@ def read(folder: str | Path) -> Trace:
     paths, found, count = find(folder, fits, left), list[_File](), 0
     # A name that Nsight Systems chose tells no rank; that of the folder may.
     places = {path: path.parent if _DEFAULT.fullmatch(path.name) else path for path in paths}
-    named = rank_names.ranks(folder, list(places.values()), len(paths))
+    named = rank_names.ranks(folder, list(places.values()), len(paths), left)
     for path in paths:
         try:
             each = _read(path, named.get(places[path]), left)

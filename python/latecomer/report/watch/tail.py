@@ -8,7 +8,6 @@ many.
 from __future__ import annotations
 
 import os
-import struct
 from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,13 @@ from ..trace.native_file import (
     A_MESSAGE,
     A_TEXT,
     AN_OTHER,
+    CALL,
+    COMMUNICATOR,
+    COMPLETION,
     HEADER,
+    MAGIC,
+    MESSAGE,
+    OTHER,
     WHAT,
 )
 
@@ -35,13 +40,15 @@ if TYPE_CHECKING:
     Records = NDArray[np.int64]  # (records, 8)
 
 LEAST = 32  # calls that are kept, however long ago they were
-_BYTES = 64  # of a record
+_BYTES = CALL.itemsize  # of a record
 _CHUNK = 1 << 16  # records that are read at once
 _CLOCKS = 8  # comparisons of clocks that are kept of each communicator
 _COMMUNICATORS = 4096  # that are kept
 _TURNS = 8  # looks at a header that is being written
 # The column of a record that has the time at which the rank was done with it.
-_DONE = {A_CALL: 4, A_MESSAGE: 5, A_COMPLETION: 2, AN_OTHER: 2}
+_DONE = {kind: layout.fields[name][1] // 8 for kind, layout, name in (
+    (A_CALL, CALL, "exit"), (A_MESSAGE, MESSAGE, "end"), (A_COMPLETION, COMPLETION, "begin"),
+    (AN_OTHER, OTHER, "end"))}  # fmt: skip
 _RECEIVE, _PROBE = WHAT.index("receive"), WHAT.index("probe")
 # The channel of a message: (communicator, whether it was received, the other rank there, tag).
 Channel = tuple[int, bool, int, int]
@@ -134,8 +141,8 @@ class Tail:
         """By a communicator's number here: what names it on all ranks, and this rank in it."""
         found = {}
         for number, raw in self._comms.items():
-            key, copy, _, rank = struct.unpack_from("<QIii", raw, 8)
-            found[number] = (key, copy), rank
+            own = np.frombuffer(raw, COMMUNICATOR)[0]
+            found[number] = (int(own["key"]), int(own["number"])), int(own["rank"])
         return found
 
     def write(self, folder: Path) -> None:
@@ -155,17 +162,17 @@ class Tail:
         fixed = np.isin(kinds, (A_TEXT, A_MEMBERS, A_COMMUNICATOR, A_CLOCK))
         for record in records[fixed]:
             self._fix(record.tobytes())
-        calls = records[kinds == A_CALL]
-        for comm in np.unique(calls[:, 0] >> 32).tolist():
-            own = calls[calls[:, 0] >> 32 == comm]
-            self.passed[comm] = max(self.passed.get(comm, -1), int(own[:, 1].max()))
+        calls = _as(CALL, records[kinds == A_CALL])
+        for comm in np.unique(calls["communicator"]).tolist():
+            last = int(calls["sequence"][calls["communicator"] == comm].max())
+            self.passed[comm] = max(self.passed.get(comm, -1), last)
         new = records[np.isin(kinds, tuple(_DONE))]
         self.recent = np.concatenate([self.recent, self._ordered(new)])
         if len(self.recent) > 4 * _CHUNK:  # the first look at a long trace
             self.keep(0, 2 * _CHUNK)
 
     def _fix(self, record: bytes) -> None:
-        kind, (number,) = record[0], struct.unpack_from("<I", record, 4)
+        kind, number = record[0], int.from_bytes(record[4:8], "little")
         if kind == A_TEXT:
             self._texts.append(record)
         elif kind == A_MEMBERS:
@@ -212,7 +219,7 @@ def _header(number: int) -> Any:
     header = None
     for _ in range(_TURNS):
         raw = os.pread(number, HEADER.itemsize, 0)
-        if len(raw) < HEADER.itemsize or not raw.startswith(b"LATETRC"):
+        if len(raw) < HEADER.itemsize or not raw.startswith(MAGIC):
             return None
         header = np.frombuffer(raw, HEADER)[0]
         if header["turn"] % 2 == 0:
@@ -231,17 +238,22 @@ def _done(records: Records) -> NDArray[np.int64]:
     return records[np.arange(len(records)), column[_kinds(records)]]
 
 
-def _orders(messages: Records) -> NDArray[np.int64]:
-    return messages[:, 6] & 0xFFFFFFFF
+def _as(layout: np.dtype[Any], records: Records) -> NDArray[Any]:
+    return np.ascontiguousarray(records).view(layout).reshape(-1)
+
+
+def _orders(messages: Records) -> NDArray[np.uint32]:
+    return _as(MESSAGE, messages)["order"]
 
 
 def _counts(messages: Records) -> NDArray[np.bool_]:
     """Which of them are sends or receives: probes are waits for a message that is another's."""
-    return (messages[:, 0] >> 8) & 0xFF != _PROBE
+    return _as(MESSAGE, messages)["what"] != _PROBE
 
 
 def _channels(messages: Records) -> NDArray[np.int64]:
     """The channel of each, of shape (messages, 4)."""
-    ends = np.ascontiguousarray(messages[:, 1]).view(np.int32).reshape(-1, 2)
-    received = (messages[:, 0] >> 8) & 0xFF == _RECEIVE
-    return np.column_stack([messages[:, 0] >> 32, received, ends[:, 0], ends[:, 1]])
+    own = _as(MESSAGE, messages)
+    received = own["what"] == _RECEIVE
+    channels = [own["communicator"], received, own["peer"], own["tag"]]
+    return np.column_stack([each.astype(np.int64) for each in channels])
