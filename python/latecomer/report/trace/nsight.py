@@ -48,6 +48,7 @@ _RECORD = ("right would be an export of a profile of all ranks: mpirun -n 4 nsys
            "sqlite for each")  # fmt: skip
 _NCCL = ("its ranges of NCCL tell when the host asked for calls, and end before the device begins: "
          f"record the kernels, too, by {nsight_nccl.RECORD}; for MPI ")  # fmt: skip
+_MESSAGES = "messages between two ranks, and waits, of which each tells one request at most"
 _NO_RANK = ("calls of processes that are no known rank: right would be MPI_RANKS, or a name as in "
             "rank0.sqlite")  # fmt: skip
 _GUESSED = ("handles of communicators, which may differ from rank to rank: those on which the same "
