@@ -74,6 +74,7 @@ class _Calls:
 
 _Process = tuple[str, int]  # host and number
 _Found = dict[_Of, _Calls]
+_Groups = dict[str, tuple[Sequence[int], dict[str, dict[int, durations.Lengths]]]]
 
 
 def read(folder: str | Path) -> Trace:
@@ -272,12 +273,8 @@ def _ranks(found: _Found, left: LeftOut) -> tuple[dict[str, list[int]], dict[int
     return members, processes
 
 
-def _by_group(
-    found: _Found, members: Mapping[str, Sequence[int]], left: LeftOut
-) -> dict[str, tuple[Sequence[int], dict[str, dict[int, durations.Lengths]]]]:
-    groups: dict[str, tuple[Sequence[int], dict[str, dict[int, durations.Lengths]]]] = {
-        name: (own, {}) for name, own in members.items()
-    }
+def _by_group(found: _Found, members: Mapping[str, Sequence[int]], left: LeftOut) -> _Groups:
+    groups: _Groups = {name: (own, {}) for name, own in members.items()}
     order: dict[tuple[str, int], list[NDArray[np.int64]]] = {}
     for of, calls in found.items():
         order.setdefault((of.communicator, of.rank), []).append(np.asarray(calls.place))
