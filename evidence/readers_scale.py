@@ -2,9 +2,11 @@
 
     .venv/bin/python evidence/readers_scale.py inspector --megabytes 200
     .venv/bin/python evidence/readers_scale.py flight --ranks 64 --calls 2000
+    .venv/bin/python evidence/readers_scale.py table --ranks 64 --calls 20000 --as csv
 
-Writes made-up lines of NCCL Inspector, a file for each of two ranks, or dumps of PyTorch's flight
-recorder, a pickle a rank with 20 frames a call; reads them once, as `latecomer report` does.
+Writes made-up lines of NCCL Inspector, a file for each of two ranks; dumps of PyTorch's flight
+recorder, a pickle a rank with 20 frames a call; or an interchange table of one group, as csv, jsonl
+or parquet. Reads them once, as `latecomer report` does.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ sys.path[:0] = [str(ROOT / "tests" / "python"), str(ROOT / "python")]
 
 import flight_helpers  # noqa: E402 - after the path
 import inspector_helpers  # noqa: E402
-from latecomer.report.trace import read  # noqa: E402
+from latecomer.report.trace import Words, read, table_export  # noqa: E402
+from trace_helpers import arrivals_and_exits, group_of, trace_of  # noqa: E402
 
 
 def lines(folder: Path, megabytes: int) -> None:
@@ -47,18 +50,28 @@ def dumps(folder: Path, ranks: int, calls: int) -> None:
     flight_helpers.store(folder, flight_helpers.job(arrival, leave))
 
 
+def table(folder: Path, ranks: int, calls: int, form: str) -> None:
+    """A loop of all-reduces with a late rank, as `latecomer report` writes it."""
+    words = Words()
+    trace = trace_of([group_of(*arrivals_and_exits(calls, ranks), words)], words)
+    (table_export.parquet if form == "parquet" else table_export.csv)(trace, folder / f"a.{form}")
+
+
 def main() -> None:
     """One sentence."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("format", choices=["inspector", "flight"])
+    parser.add_argument("format", choices=["inspector", "flight", "table"])
     parser.add_argument("--megabytes", type=int, default=200)
     parser.add_argument("--ranks", type=int, default=64)
     parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--as", dest="form", choices=["csv", "jsonl", "parquet"], default="csv")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if options.format == "inspector":
             lines(folder, options.megabytes)
+        elif options.format == "table":
+            table(folder, options.ranks, options.calls, options.form)
         else:
             dumps(folder, options.ranks, options.calls)
         size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6

@@ -22,11 +22,11 @@ import time
 from pathlib import Path
 
 import numpy as np
+from latecomer.report.trace import native_file as native
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
-import trace_format as native  # noqa: E402 - after the path
 from trace_helpers import ZERO, Files  # noqa: E402
 
 TURNS = 3  # of the browser

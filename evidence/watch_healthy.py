@@ -10,13 +10,19 @@ watch if each call counted as a block. Run from the root of the repository:
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
 import numpy as np
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
-from latecomer.report.trace import Group, Trace, Words
+from latecomer.report.trace import Words
 from latecomer.report.watch import late
 from latecomer.report.watch.window import WINDOW_S
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "python"))
+
+from trace_helpers import group_of, trace_of
 
 STEP_S = 0.02
 COMPUTE_S = 0.6 * STEP_S
@@ -38,25 +44,6 @@ def longer(kind: str, shape: tuple[int, int], rng: np.random.Generator) -> np.nd
     return COMPUTE_S * np.maximum(0.3 + 0.15 * drift, 0.0)
 
 
-def trace_of(arrival: np.ndarray, leave: np.ndarray) -> Trace:
-    """A trace of all-reduces on one host."""
-    words = Words()
-    calls, ranks = arrival.shape
-    whole = {name: np.full(calls, words.place(text), np.int32)
-             for name, text in (("collective", "allreduce"), ("operator", "sum"), ("site", ""),
-                                ("algorithm", ""))}  # fmt: skip
-    group = Group(
-        name="MPI_COMM_WORLD", members=np.arange(ranks, dtype=np.int32),
-        sequence=np.arange(calls), bytes=np.full(calls, 8), arrival=arrival, exit=leave,
-        element_bytes=np.full(calls, 8, np.int32), root=np.full(calls, -1, np.int32),
-        served=np.full(calls, 1, np.int8), **whole,
-    )  # fmt: skip
-    unknown = np.full(ranks, np.nan)
-    return Trace(source="drawn", format="drawn", words=words, hosts=["node"] * ranks,
-                 groups=[group], begin=unknown, end=unknown, clock="", clock_error=np.zeros(ranks),
-                 )  # fmt: skip
-
-
 def named(kind: str, ranks: int, seconds: float, seed: int) -> tuple[int, ...]:
     """Looks, and in how many somebody is named: by the rule, by the watch, and call by call."""
     rng = np.random.default_rng(seed)
@@ -67,7 +54,9 @@ def named(kind: str, ranks: int, seconds: float, seed: int) -> tuple[int, ...]:
     for end in np.arange(WINDOW_S, ends[-1], 1.0):
         part = slice(*np.searchsorted(ends, [end - WINDOW_S, end]))
         leave = np.repeat(ends[part, None], ranks, axis=1)
-        found = analysed(trace_of(arrival[part], leave), skip=0)
+        words = Words()
+        calls = trace_of([group_of(arrival[part], leave, words)], words, hosts=["node"] * ranks)
+        found = analysed(calls, skip=0)
         seen = [late.now(found, block) for block in (late.BLOCK_S, 1e-3)]
         counts += [1, bool(facts(found).late), *(bool(each.facts.late or each.was)
                                                  for each in seen)]  # fmt: skip

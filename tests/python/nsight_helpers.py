@@ -64,3 +64,41 @@ def written(folder, arrival, leave, *, together=True, **about):
         for rank in ranks:
             store(folder / f"rank{rank}.sqlite", rows[rank], [rank], f"node{rank}")
     return folder
+
+
+NCCL = """
+CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER NOT NULL, end INTEGER NOT NULL,
+    deviceId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,
+    globalPid INTEGER, demangledName INTEGER NOT NULL, shortName INTEGER NOT NULL);
+CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER NOT NULL, end INTEGER NOT NULL,
+    globalTid INTEGER, correlationId INTEGER, nameId INTEGER NOT NULL);
+CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL,
+    text TEXT, globalTid INTEGER, textId INTEGER, domainId INTEGER, jsonTextId INTEGER,
+    jsonText TEXT, binaryData BLOB);
+INSERT INTO StringIds VALUES (1, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)');
+INSERT INTO StringIds VALUES (2, 'ncclAllReduce');
+INSERT INTO StringIds VALUES (3, 'ncclDevKernel_SendRecv(ncclDevKernelArgs)');
+INSERT INTO StringIds VALUES (4, 'gemm');
+"""
+
+
+def nccl(path, rank, calls, *, host="node0", ended=""):
+    """An export of one rank with NCCL's kernels: of each call its times in seconds, NCCL's number
+    of its communicator, and whether it was launched in the range."""
+    store(path, [], [], host, schema=SCHEMA.replace("MPI_RANKS", "NONE") + NCCL)
+    with closing(sqlite3.connect(path)) as data, data:
+        data.execute("DROP TABLE MPI_COLLECTIVES_EVENTS")
+        for number, (arrive, leave, communicator, within) in enumerate(calls, 1):
+            begin, end = round(1e9 * arrive), round(1e9 * leave)
+            at = begin - 5000 if within else begin - 1000
+            payload = f'{{"NCCL communicator ID":{communicator},"Message size [bytes]":4096}}'
+            data.execute("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, NULL, ?, 2, 1, NULL, ?, NULL)",
+                         (begin - 8000, begin - 4000, thread(rank), payload))  # fmt: skip
+            data.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, 4)",
+                         (at, at + 500, thread(rank), number))  # fmt: skip
+            data.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 1, 1)",
+                         (begin, end, number, thread(rank, 0)))  # fmt: skip
+            data.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, 0, 7, ?, ?, 4, 4)",
+                         (begin - 900, begin - 800, 10**6, thread(rank, 0)))  # fmt: skip
+        data.executescript(ended)
+    return path

@@ -19,6 +19,7 @@ from latecomer.atlas.file import (
     read,
     write,
 )
+from latecomer.cli import run
 from latecomer.report.trace import Trace, TraceError, Words
 from latecomer.report.trace.recorded import MOST_CALLS, recorded
 from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_of
@@ -280,6 +281,12 @@ def test_what_is_no_file_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "missing", tmp_path / "pipe"):
         with pytest.raises(AtlasError, match="cannot read the atlas"):
             read(path)
+
+
+def test_what_is_neither_a_trace_nor_a_launcher_is_named(capsys):
+    assert run(["atlas", "record", "missing-program"]) == 2
+    said = capsys.readouterr().err
+    assert "'missing-program' is neither a folder nor a launcher; right would be" in said
 
 
 def test_without_pyarrow_it_is_named(tmp_path, monkeypatch):

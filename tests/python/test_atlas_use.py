@@ -102,6 +102,9 @@ def test_a_pattern_of_the_atlas_repeats_its_calls(tmp_path, capsys):
 def test_a_pattern_of_a_missing_file_is_refused(tmp_path):
     with pytest.raises(AtlasError, match="cannot read the atlas"):
         Pattern(f"atlas:{tmp_path}/none.parquet").iterations(4, [], count=5, seed=1)
+    file = written(tmp_path, recorded(made_up(3), ""))
+    with pytest.raises(AtlasError, match="no such calls in .*: 'nope'; use allreduce, or a place"):
+        Pattern(f"atlas:{file}:nope").iterations(4, [], count=5, seed=1)
     with pytest.raises(ArrivalError, match="no such arrival pattern"):
         Pattern("atlas")
 

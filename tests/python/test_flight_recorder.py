@@ -157,6 +157,16 @@ def test_two_groups_of_one_name(tmp_path):
     assert analyse(trace).ranks.last.tolist() == [CALLS, 0, CALLS, 0]
 
 
+def test_two_groups_of_one_name_whose_first_members_are_the_same(tmp_path):
+    arrival, leave = arrivals_and_exits(CALLS, 10)
+    dumps = made.job(arrival, leave)
+    for rank, each in enumerate(dumps):
+        each["pg_config"]["0"]["ranks"] = str([*range(8), 8 if rank == 8 else 9])
+    (group,) = read(store(tmp_path, dumps)).groups
+    assert group.members.tolist() == [*range(8), 9]
+    assert len(group) == CALLS
+
+
 def test_the_older_version_of_the_format(tmp_path):
     dumps = job()
     for each in dumps:

@@ -108,7 +108,7 @@ def test_files_that_begin_and_end_at_different_calls(tmp_path):
     ("null", "lines that tell no call"),
     ("[" * 100_000, "lines that tell no call"),
     ('{"a": ' + "9" * 5000 + "}", "lines that tell no call"),
-    ("x" * (2 << 20), "lines that tell no call"),
+    ("x" * (2 << 20), "lines of more than 1048576 characters"),
     ({"rank": 4}, "lines that tell no call"),
     ({"rank": -1}, "lines that tell no call"),
     ({"rank": [0]}, "lines that tell no call"),

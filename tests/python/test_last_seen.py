@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-import trace_format as native
 from dropin_helpers import DEADLINE_S, launcher_of
 from latecomer.launch import preload, program
+from latecomer.report.trace import native_file as native
 from latecomer.report.trace import read
 from latecomer.report.trace.model import TraceError
 from mpi_helpers import installed

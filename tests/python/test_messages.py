@@ -5,12 +5,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-import trace_format as native
 from dropin_helpers import launcher_of, run_command
 from latecomer.launch import preload, program
 from latecomer.report.analysis.answer import answer, facts
 from latecomer.report.analysis.cut import analysed
-from latecomer.report.trace import native_file, read
+from latecomer.report.trace import native_file as native
+from latecomer.report.trace import read
 from latecomer.report.trace.left_out import LeftOut
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
@@ -34,6 +34,15 @@ int main(int argc, char** argv) {
   return MPI_Finalize();
 }
 """
+
+NONBLOCKING, PERSISTENT, MATCHED_PROBE = 1, 2, 16  # bits of a message's flags
+
+
+def calls_of(path, overlaps=0):
+    """The records of the calls in a file, right or wrong; `overlaps`: of those of this value."""
+    used = int(np.fromfile(path, native.HEADER, 1)["used"][0])
+    calls = np.fromfile(path, native.CALL, used, offset=native.HEADER.itemsize)
+    return calls[(calls["kind"] == native.A_CALL) & (calls["overlaps"] == overlaps)]
 
 
 def built(name):
@@ -76,7 +85,7 @@ def files_of(folder, ranks=2):
     found = []
     for rank in range(ranks):
         left = LeftOut()
-        found += native_file.read([folder / f"rank-{rank}.trace"], left)
+        found += native.read([folder / f"rank-{rank}.trace"], left)
         assert left.remarks() == []
     return found
 
@@ -125,8 +134,8 @@ def test_odd_messages_are_as_without_the_library_and_in_the_trace(
 def check_times(file):
     """Blocking calls begin where they are posted; those of a wait end together."""
     messages = file.messages
-    apart = messages["flags"] & (native.NONBLOCKING | native.PERSISTENT) != 0
-    matched = messages["flags"] & native.MATCHED_PROBE != 0
+    apart = messages["flags"] & (NONBLOCKING | PERSISTENT) != 0
+    matched = messages["flags"] & MATCHED_PROBE != 0
     blocking = ~apart & ~matched
     assert (messages["begin"][blocking] == messages["posted"][blocking]).all()
     assert (messages["begin"][apart] > messages["posted"][apart]).all()
@@ -137,7 +146,7 @@ def check_times(file):
 
 def check_begun(file, name):
     """Non-blocking collectives have numbers among the others, in the order of their begins."""
-    calls, overlapping = (native.calls_of(file.path, overlaps) for overlaps in (0, 1))
+    calls, overlapping = (calls_of(file.path, overlaps) for overlaps in (0, 1))
     begun = [file.texts[int(each)] for each in overlapping["collective"]]
     persistent = 3 * ["allreduce_init"] if name == "mpich" else []
     assert begun == ["iallreduce", "ibarrier", "ibcast", *persistent]
@@ -163,7 +172,7 @@ def test_without_the_other_loader_messages_go_untouched(name, programs, tmp_path
     assert (job.code, job.err) == (0, "")
     for file in files_of(tmp_path):
         assert not file.messages_traced
-        assert (len(file.messages), len(native.calls_of(file.path))) == (0, 1)
+        assert (len(file.messages), len(calls_of(file.path))) == (0, 1)
 
 
 @pytest.mark.parametrize(("messages", "there"), [(False, False), (True, True)])
@@ -197,7 +206,7 @@ def test_messages_leave_a_part_of_the_file_to_calls(name, programs, tmp_path):
     for file in files_of(tmp_path):
         assert len(file.messages) + file.messages_lost == 2000
         assert 600 < len(file.messages) < 800
-        assert (len(native.calls_of(file.path)), int(file.header["dropped"])) == (1, 0)
+        assert (len(calls_of(file.path)), int(file.header["dropped"])) == (1, 0)
     found = analysed(read(tmp_path))
     assert 0 < found.known < 1
     assert "set LATECOMER_TRACE_BYTES to more" in answer(found).text()

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-import trace_format as native
 from latecomer.report.trace import native_file, read
+from latecomer.report.trace import native_file as native
 from latecomer.report.trace.left_out import LeftOut
 from test_readers_fuzz import damaged
 from trace_helpers import ZERO, Files, arrivals_and_exits

@@ -180,8 +180,52 @@ def test_a_profile_without_mpi_says_what_is_missing_and_how_to_record_it(tmp_pat
     assert "MPI_P2P_EVENTS" in str(raised.value)
     assert "nsys profile --trace=mpi" in str(raised.value)
     changed(folder, "INSERT INTO StringIds VALUES (7, 'ncclAllReduce')")
-    with pytest.raises(TraceError, match="record with NCCL Inspector or PyTorch's profiler"):
+    with pytest.raises(TraceError, match="record the kernels, too, by nsys export"):
         read(folder)
+
+
+def nccl(tmp_path, *, within=True, pairs=False, ended=""):
+    """Ranks on hosts of their own; `pairs`: each has a communicator with a neighbour, too."""
+    arrival, leave = job()
+    for rank in range(RANKS):
+        calls = [(begin, end, 77, within) for begin, end in zip(arrival[:, rank], leave[:, rank],
+                                                                strict=True)]  # fmt: skip
+        if pairs:  # right after each call; the odd ranks come 1 ms later
+            calls += [(end + 1e-3 * (1 + rank % 2), end + 3e-3, 5 + rank // 2, within)
+                      for _, end, _, _ in calls]  # fmt: skip
+        made.nccl(tmp_path / f"rank{rank}.sqlite", rank, calls, host=f"node{rank}", ended=ended)
+    return read(tmp_path)
+
+
+@pytest.mark.parametrize("within", [True, False])
+def test_kernels_of_nccl_in_the_communicators_that_its_ranges_tell(tmp_path, within):
+    trace = nccl(tmp_path, within=within)
+    check(trace)
+    assert not any("NCCL" in each for each in trace.remarks), trace.remarks
+    assert set(trace.groups[0].bytes) == {4096 if within else -1}
+
+
+def test_kernels_of_several_communicators_go_by_the_range_that_launched_them(tmp_path):
+    trace = nccl(tmp_path, pairs=True)
+    assert sorted(group.members.tolist() for group in trace.groups) == [
+        [0, 1],
+        [0, 1, 2, 3],
+        [2, 3],
+    ]
+    assert analyse(trace).ranks.last.tolist() == [0, CALLS, CALLS, CALLS]
+
+
+def test_kernels_of_nccl_that_cannot_be_told_are_left_out(tmp_path):
+    with pytest.raises(TraceError, match=rf"launched in no range .* \({2 * RANKS * CALLS}\)"):
+        nccl(tmp_path, pairs=True, within=False)
+    trace = nccl(tmp_path, ended="UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET shortName = 3 WHERE start = "
+                 "(SELECT MAX(start) FROM CUPTI_ACTIVITY_KIND_KERNEL)")  # fmt: skip
+    assert f"({RANKS})" in remark(trace, "of which nothing says the collective")
+    trace = nccl(tmp_path, ended="UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1 WHERE start = "
+                 "(SELECT MAX(start) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE shortName = 1)")  # fmt: skip
+    assert f"({RANKS})" in remark(trace, "on a process's second device")
+    with pytest.raises(TraceError, match="no range of NCCL tells one.*include-json=true"):
+        nccl(tmp_path, ended="UPDATE NVTX_EVENTS SET jsonText = NULL")
 
 
 @pytest.mark.parametrize("schema", [

@@ -22,6 +22,18 @@ from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import TraceError, chrome, files, read
 from latecomer.report.trace.left_out import LeftOut
 
+
+def test_a_rank_in_a_name_that_so_few_files_cannot_have(tmp_path):
+    traces = job()
+    for trace in traces:
+        del trace["distributedInfo"]
+    stored(tmp_path, traces)
+    (tmp_path / "rank3.json").rename(tmp_path / "rank9999999.json")
+    trace = read(tmp_path)
+    assert trace.ranks == RANKS
+    assert "(1)" in remark(trace, "files whose rank is too great for so many files")
+
+
 # ---- damaged text
 
 GOOD = json.dumps(job()[1], indent=1)

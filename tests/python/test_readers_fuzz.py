@@ -24,7 +24,7 @@ from trace_helpers import HOSTILE, Files, arrivals_and_exits
 
 # Two ranks and three calls, in the formats of other programs.
 CORPUS = Path(__file__).parent / "corpus"
-FORMATS = ("inspector", "flight_json", "flight_pickle", "nsight")
+FORMATS = ("inspector", "flight_json", "flight_pickle", "nsight", "nsight_nccl")
 ROUNDS = 25  # of a seed
 SEEDS = range(2)
 BYTES = np.frombuffer(b"\0\x01 \n\"'\\{}[]:,-+.0123456789eEnatruf\x7f\x80\xc3\xff\xd8", np.uint8)
@@ -198,17 +198,30 @@ def test_damaged_values_of_other_programs_traces(tmp_path, of, changed, seed):
         path.write_bytes(raw)
 
 
+TABLES = {
+    "MPI_COLLECTIVES_EVENTS": ("nsight", "start end globalTid textId commHandle rootRank size recvSize"),
+    "CUPTI_ACTIVITY_KIND_KERNEL":
+        ("nsight_nccl", "start end globalPid deviceId correlationId shortName"),
+    "CUPTI_ACTIVITY_KIND_RUNTIME": ("nsight_nccl", "start globalTid correlationId"),
+    "NVTX_EVENTS": ("nsight_nccl", "start end text globalTid textId jsonTextId jsonText"),
+    "StringIds": ("nsight_nccl", "value"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_damaged_values_of_databases(tmp_path, seed):
+def test_damaged_values_of_databases(tmp_path, seed, table):
     print("seed", seed)
+    of, columns = TABLES[table]
     rng = np.random.default_rng(seed)
-    values = ("NULL", "-1", "0", "1 << 62", "0.5", "'x'", "x'00ff'", "9e300", "''")
-    columns = ("start", "end", "globalTid", "textId", "commHandle", "rootRank", "size", "recvSize")
+    values = ("NULL", "-1", "0", "1 << 62", "0.5", "'x'", "x'00ff'", "9e300", "''", "'[1]'",
+              """'{"NCCL communicator ID": [1]}'""")  # fmt: skip
     for turn in range(ROUNDS):
-        folder = shutil.copytree(CORPUS / "nsight", tmp_path / str(turn))
+        folder = shutil.copytree(CORPUS / of, tmp_path / str(turn))
         with sqlite3.connect(folder / "report1.sqlite") as data:
             for _ in range(rng.integers(1, 4)):
-                data.execute(f"UPDATE OR IGNORE MPI_COLLECTIVES_EVENTS SET {rng.choice(columns)} = "
+                column = rng.choice(columns.split())
+                data.execute(f'UPDATE OR IGNORE {table} SET "{column}" = '
                              f"{rng.choice(values)} WHERE rowid % 6 = {rng.integers(6)}")  # fmt: skip
         data.close()
         outcome(folder, turn % 5 == 0)

@@ -5,10 +5,10 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-import trace_format as native
 from kineto_helpers import NCCL, device_trace, facts, kernel, remark
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import native_file, read
+from latecomer.report.trace import native_file as native
 from latecomer.report.trace.left_out import LeftOut
 from latecomer.report.trace.same_run import Span, together
 from trace_helpers import ZERO, Files, arrivals_and_exits

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import trace_format as native
 from latecomer.base.errors import UserError
 from latecomer.report.analysis import sample
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.graph import graph_of
 from latecomer.report.analysis.origin import origin
 from latecomer.report.trace import Words, read
+from latecomer.report.trace import native_file as native
 from trace_helpers import Files, arrivals_and_exits, group_of, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))

@@ -32,6 +32,15 @@ def test_below_the_error_of_clocks_nobody_is_named(error):
                          "and ranks wait 50 ms a call.")  # fmt: skip
 
 
+def test_the_rank_for_which_others_wait_most_is_named_before_the_one_that_is_last_most_often():
+    ranks = (
+        RankSummary(0, "a", 1.0, 10, 10, 7, 0.3, 0.1, caused=0.1),
+        RankSummary(1, "b", 1.0, 10, 10, 3, 0.1, 0.1, caused=0.3),
+    )
+    assert "Rank 1 on b came last in 3 of the 10 calls whose arrivals are known, and caused 75 % of " \
+        "the waiting." in str(Summary(ranks))  # fmt: skip
+
+
 def test_processes_of_a_machine_read_one_clock():
     code = "from latecomer.base.clock import clock_of_this_process as c; print(c())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

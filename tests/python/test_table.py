@@ -197,6 +197,21 @@ def table(folder, rows, name="calls.jsonl"):
     return path
 
 
+def written_as(path, rows, separator=","):
+    """The rows in the format of the name's ending."""
+    if path.suffix == ".jsonl":
+        return table(path.parent, rows, path.name)
+    if path.suffix == ".parquet":
+        arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+        pytest.importorskip("pyarrow.parquet").write_table(arrow.Table.from_pylist(rows), path)
+        return path
+    with path.open("w", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]), delimiter=separator)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
 def test_a_table_of_three_columns_tells_what_it_lacks(tmp_path):
     rows = [{name: row[name] for name in ("rank", "arrive", "leave")} for row in rows_of()]
     trace = read(table(tmp_path, rows))
@@ -204,6 +219,55 @@ def test_a_table_of_three_columns_tells_what_it_lacks(tmp_path):
     assert any("has no names of collectives" in each for each in trace.remarks)
     assert any("has no hosts" in each for each in trace.remarks)
     assert "Rank 1" in told(trace)[0][0]
+
+
+UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1}
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_times_in_other_units_are_in_columns_that_say_so(tmp_path, unit, name):
+    usual = read(table(tmp_path, rows_of()))
+    rows = [{**row, f"arrive_{unit}": UNITS[unit] * row.pop("arrive"),
+             f"leave_{unit}": UNITS[unit] * row.pop("leave")} for row in rows_of()]  # fmt: skip
+    trace = read(written_as(tmp_path / name, rows))
+    np.testing.assert_allclose(trace.groups[0].arrival, usual.groups[0].arrival, atol=1e-9)
+    np.testing.assert_allclose(trace.groups[0].exit, usual.groups[0].exit, atol=1e-9)
+
+
+def test_times_in_other_units_that_do_not_say_so(tmp_path):
+    right = "times that are no seconds are in columns named so: arrive_ns, arrive_us or arrive_ms"
+
+    def times(scale, offset=0.0):
+        return [{**row, "arrive": round(scale * (row["arrive"] + offset)),
+                 "leave": round(scale * (row["leave"] + offset))} for row in rows_of()]  # fmt: skip
+
+    with pytest.raises(TraceError, match=rf"times in seconds: they are of [\d.]+ years; {right}"):
+        read(table(tmp_path, times(1e9)))
+    for scale in (1e3, 1e6):  # a short run: it might be seconds
+        remarks = read(table(tmp_path, times(scale))).remarks
+        assert any("whole numbers, and taken as seconds" in each for each in remarks), remarks
+    with pytest.raises(TraceError, match=f"seconds: {right}"):
+        read(table(tmp_path, times(1e9, 1.7e9)))  # since 1970
+    wild = rows_of()
+    wild[3] |= {"arrive": 1e10, "leave": 1e10}
+    assert len(read(table(tmp_path, wild)).groups[0]) >= 9
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_a_time_that_is_nan_is_told(tmp_path, name):
+    rows = rows_of()
+    rows[7]["arrive"], rows[8]["arrive"] = np.nan, None
+    said = "rows whose arrive is NaN, which is taken as not known (1)"
+    remarks = read(written_as(tmp_path / name, rows)).remarks
+    assert any(said in each for each in remarks), remarks
+
+
+@pytest.mark.parametrize("separator", ["\t", ";"])
+def test_other_separators(tmp_path, separator):
+    usual = read(written_as(tmp_path / "a.csv", rows_of()))
+    found = read(written_as(tmp_path / "b.csv", rows_of(), separator))
+    assert told(replace(found, source="x")) == told(replace(usual, source="x"))
 
 
 def test_without_a_sequence_calls_are_counted(tmp_path):
@@ -235,7 +299,7 @@ def test_clocks_of_hosts_are_aligned_and_told_ones_are_not(tmp_path):
     ({"rank": 999_999}, "rows of ranks that are too great for 3 ranks (1)"),
     ({"rank": 1.5}, "rows whose rank is no number"), ({"rank": None}, "rows whose rank is no number"),
     ({"rank": True}, "rows whose rank is no number"),
-    ({"arrive": "soon"}, "rows whose arrive is no number from -100000000000 to 100000000000 (1)"),
+    ({"arrive": "soon"}, "rows whose arrive is no number from -100000000000 to 100000000000 seconds"),
     ({"arrive": 1.7e18}, "rows whose arrive is no number"),
     ({"arrive": -1e12}, "rows whose arrive is no number"),
     ({"arrive": 1 << 70}, "rows whose arrive is no number"),
@@ -257,11 +321,9 @@ def test_one_odd_row_is_left_out_and_told(tmp_path, change, said):
     assert any(said in each for each in trace.remarks), trace.remarks
     assert len(trace.groups[0]) >= 9
     assert np.isfinite(trace.groups[0].arrival).sum() >= 27
-    with (tmp_path / "calls.csv").open("w", newline="") as out:
-        writer = csv.DictWriter(out, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    assert len(read(tmp_path / "calls.csv").groups[0]) >= 9  # cells are texts there
+    assert (
+        len(read(written_as(tmp_path / "calls.csv", rows)).groups[0]) >= 9
+    )  # cells are texts there
 
 
 @pytest.mark.parametrize("line", ["nothing", "[1]", "3", '{"rank": 1', "{" * 50_000, "9" * 5000,

@@ -5,10 +5,10 @@ import re
 
 import numpy as np
 import pytest
-import trace_format as native
 from latecomer import cli
 from latecomer.base.output import say
 from latecomer.report.trace import TraceError, Words, align, read
+from latecomer.report.trace import native_file as native
 from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of, made_up
 
 

@@ -10,11 +10,11 @@ import time
 
 import numpy as np
 import pytest
-import trace_format as native
 from documents_helpers import ROOT
 from dropin_helpers import PATIENT, run_command
 from latecomer import cli
 from latecomer.launch import mpi, preload, program
+from latecomer.report.trace import native_file as native
 from latecomer.report.trace import read
 from mpi_helpers import installed
 from scenes_helpers import both_families

@@ -6,10 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
-import trace_format as native
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
 from latecomer.report.trace import Words
+from latecomer.report.trace import native_file as native
 from latecomer.report.trace.model import TraceError
 from latecomer.report.watch import late
 from latecomer.report.watch.said import sentence, stuck_lines, value

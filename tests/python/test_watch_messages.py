@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import trace_format as native
+from latecomer.report.trace import native_file as native
 from latecomer.report.trace import read
 from latecomer.report.watch import tail, window
 from latecomer.report.watch.watcher import Watcher

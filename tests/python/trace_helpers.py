@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-import trace_format as native
 from latecomer.report.trace import UNKNOWN, Group, Trace, Words
+from latecomer.report.trace import native_file as native
 
 # What a program may name its communicator to harm the readers of its trace.
 HOSTILE = "</script><script>alert(1)</script>[red]\x1b[2J=1+1"

@@ -1,7 +1,7 @@
 """Jobs that run in made-up trace files: what of them is there at a time."""
 
 import numpy as np
-import trace_format as native
+from latecomer.report.trace import native_file as native
 from latecomer.report.watch.watcher import Watcher
 from trace_helpers import ZERO, Files
 

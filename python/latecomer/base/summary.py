@@ -20,6 +20,7 @@ class RankSummary:
     last: int  # calls of these in which this rank was the last to arrive
     waiting: float  # in calls, from this rank's arrival to the last rank's
     moving: float  # in calls, from then to this rank's exit
+    caused: float | None = None  # what others waited in calls to which it came last; not known
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,9 @@ class Summary:
 
     @property
     def late(self) -> RankSummary | None:
-        """The rank that was the last to arrive most often; None if nobody knows."""
-        most = max(self.ranks, key=lambda rank: rank.last, default=None)
+        """The rank for which others waited most, or else that came last most often; None if
+        nobody knows."""
+        most = max(self.ranks, key=lambda rank: (rank.caused or 0.0, rank.last), default=None)
         return most if most and most.last else None
 
     @property
@@ -79,5 +81,8 @@ class Summary:
             return (f"{start} Who came last is not known: {right}, and ranks wait "
                     f"{units.seconds(self.lateness)} a call.")  # fmt: skip
         end = f" Their {right}." if self.clock_error else ""
+        whole = sum(rank.waiting for rank in self.ranks)
+        part = f"{100 * late.caused / whole:.0f} %" if late.caused else ""
+        share = f", and caused {part} of the waiting" if part else ""
         return (f"{start} Rank {late.rank} on {late.host} came last in {late.last} of the "
-                f"{late.told} calls whose arrivals are known.{end}")  # fmt: skip
+                f"{late.told} calls whose arrivals are known{share}.{end}")  # fmt: skip

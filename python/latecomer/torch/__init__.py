@@ -9,7 +9,7 @@
     model.register_comm_hook(state, latecomer.torch.allreduce_hook)
 
 Importing this package registers the backend "latecomer" for tensors of the processor, and the
-initialisation method "mpi://". `observe` needs no MPI.
+initialisation method "mpi://". `observe` and `flight_recorder` need no MPI.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ if TYPE_CHECKING:
     from .group import ProcessGroupLatecomer
     from .hook import HookState, allreduce_hook
     from .observation import observe
+    from .recorder import flight_recorder
 
 _NAMES = {
     "group": ("ProcessGroupLatecomer",),
     "hook": ("HookState", "allreduce_hook"),
     "observation": ("observe",),
+    "recorder": ("flight_recorder",),
 }
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = ["HookState", "ProcessGroupLatecomer", "allreduce_hook", "observe"]
+__all__ = ["HookState", "ProcessGroupLatecomer", "allreduce_hook", "flight_recorder", "observe"]
 
 register()
 

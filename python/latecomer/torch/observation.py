@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.distributed.fsdp import FSDPModule
+from torch.nn.parallel import DistributedDataParallel
 
 from ..base.clock import clock_of_this_process
+from ..base.errors import UserError
 from ..base.summary import RankSummary, Summary
 
 _ROUNDS = 3  # messages to each rank, to compare clocks
@@ -23,25 +27,51 @@ _PATIENCE_S = 60
 Hook = Callable[[Any, dist.GradBucket], torch.futures.Future[torch.Tensor]]
 
 
-def observe(hook: Hook, *, group: Any = None, every: int = 100) -> Any:
-    """A hook that does what `hook` does, and notes when this rank comes and goes.
+def observe(what: Any, *, group: Any = None, every: int = 100) -> Any:
+    """Note when the ranks come to a model's collectives, and tell who is late.
 
-        watched = latecomer.torch.observe(allreduce_hook)
-        model.register_comm_hook(state, watched)
+        watched = latecomer.torch.observe(model)     # before the first step
         train()
-        print(watched.summary())      # on all ranks
+        print(watched.summary())                     # on all ranks
 
-    Works with any hook and backend, and needs no MPI. A rank arrives when the backward pass hands a
-    bucket to the hook, and leaves when the hook's future is done; with GPUs that is when work is
-    enqueued, not when the GPU gets to it. After each `every` buckets a thread exchanges the times
-    and compares the clocks of the hosts, over a Gloo group of its own with the ranks of `group`
-    (None: all); ranks of one host read one clock. All ranks must call observe() together, and
-    summary() too.
+    `what` is a model of DistributedDataParallel, which gets PyTorch's hook that averages gradients;
+    a model of `fully_shard`, whose all-gathers and reduce-scatters get functions that do what
+    PyTorch's do; or a communication hook of DDP, of which an observed one is returned, to register.
+
+    Works with any backend, and needs no MPI. A rank arrives when the program asks for a call, and
+    leaves when it is done; with GPUs both are when work is enqueued, not when the GPU gets to it.
+    After each `every` calls a thread exchanges the times and compares the clocks of the hosts, over
+    a Gloo group of its own with the ranks of `group` (None: the model's, else all); ranks of one
+    host read one clock. All ranks must call observe() together, and summary() too.
+
+    Raises ValueError for `every`, and UserError for other models.
     """
     if every < 1:
-        raise ValueError(f"every: {every}; the number of buckets between exchanges, from 1 up")
+        raise ValueError(f"every: {every}; the number of calls between exchanges, from 1 up")
+    if not isinstance(what, torch.nn.Module):
+        record = _Record(group, every)
+        hook = _watched(what, record)
+        hook.summary = record.summary
+        return hook
+    if isinstance(what, DistributedDataParallel):
+        record = _Record(group or what.process_group, every)
+        what.register_comm_hook(what.process_group, _watched(allreduce_hook, record))
+        return record
+    sharded = [each for each in what.modules() if isinstance(each, FSDPModule)]
+    if not sharded:
+        raise UserError(
+            "a model whose collectives cannot be observed", type(what).__name__,
+            "give one of DistributedDataParallel or fully_shard; FullyShardedDataParallel has no "
+            "place from which its all-gathers can be seen",
+        )  # fmt: skip
     record = _Record(group, every)
+    for each in sharded:
+        each.set_custom_all_gather(_Sharded(record, _all_gather))
+        each.set_custom_reduce_scatter(_Sharded(record, _reduce_scatter))
+    return record
 
+
+def _watched(hook: Hook, record: "_Record") -> Any:
     @functools.wraps(hook)
     def watched(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         entry = record.arrive()
@@ -53,8 +83,31 @@ def observe(hook: Hook, *, group: Any = None, every: int = 100) -> Any:
 
         return future.then(leave)
 
-    watched.summary = record.summary
     return watched
+
+
+class _Sharded:
+    """A collective of fully_shard, as its set_custom_ functions take it."""
+
+    def __init__(self, record: "_Record", call: Callable[..., Any]) -> None:
+        self._record, self._call = record, call
+
+    def allocate(self, size: Any, *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        """Memory for a call."""
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(
+        self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, *words: Any, **more: Any
+    ) -> Any:
+        entry = self._record.arrive()
+        work = self._call(output_tensor, input_tensor, *words, **more)
+        self._record.leave(entry)
+        return work
+
+
+# As PyTorch 2.13 calls them, and as it did before.
+_all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+_reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 
 
 class _Record:
@@ -71,7 +124,7 @@ class _Record:
         self._common = [clock == clocks[0] for clock in clocks]  # with the first rank
         self._guard = threading.Lock()
         self._began: float | None = None
-        self._totals = np.zeros((4, len(ranks)))  # calls, last, waiting, moving of each rank
+        self._totals = np.zeros((5, len(ranks)))  # calls, last, waiting, moving, caused of ranks
         self._clock_error = 0.0
         self._batches: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._exchange_batches, daemon=True).start()
@@ -105,13 +158,13 @@ class _Record:
             raise RuntimeError(f"summary: no exchange in {_PATIENCE_S} s; all ranks must call it")
         about: list[Any] = [None] * len(self._ranks)
         dist.all_gather_object(about, (socket.gethostname(), elapsed), group=self._group)
-        calls, last, waiting, moving = self._totals
+        calls, last, waiting, moving, caused = self._totals
         ranks = tuple(
             RankSummary(rank, host, seconds, int(calls[i]), int(calls[i]), int(last[i]),
-                        float(waiting[i]), float(moving[i]))
+                        float(waiting[i]), float(moving[i]), float(caused[i]))
             for i, (rank, (host, seconds)) in enumerate(zip(self._ranks, about, strict=True))
         )  # fmt: skip
-        nothing = "No bucket was seen: register the hook that observe() returned."
+        nothing = "No call was seen: observe() comes before the first step."
         return Summary(ranks, nothing, self._clock_error)
 
     def _exchange_batches(self) -> None:
@@ -133,11 +186,15 @@ class _Record:
         arrival, leave = both[:, :, 0], both[:, :, 1]  # [rank, call]
         if not arrival.size:
             return
-        latest = arrival.max(axis=0)
-        self._totals[0] += arrival.shape[1]
-        self._totals[1] += np.bincount(arrival.argmax(axis=0), minlength=len(self._ranks))
-        self._totals[2] += (latest - arrival).sum(axis=1)
-        self._totals[3] += np.maximum(0, leave - latest).sum(axis=1)
+        latest, last, count = arrival.max(axis=0), arrival.argmax(axis=0), len(self._ranks)
+        waiting = latest - arrival
+        self._totals += [
+            np.full(count, arrival.shape[1]),
+            np.bincount(last, minlength=count),
+            waiting.sum(axis=1),
+            np.maximum(0, leave - latest).sum(axis=1),
+            np.bincount(last, waiting.sum(axis=0), count),
+        ]
 
     def _compare_clocks(self) -> tuple[float, float]:
         """This clock's offset from the first rank's, and the bound of its error, in seconds.

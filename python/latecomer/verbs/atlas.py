@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from ..base.called import called
 from ..base.output import print_json, say
 from ..command.declare import Seconds, UsageError, argument
 from .options import Json, option, refuse
@@ -61,6 +62,7 @@ def record(
     """
     from ..atlas import file
     from ..base.written import check_file
+    from ..launch.mpi import is_launcher
     from ..report.trace import read
     from ..report.trace.recorded import recorded
 
@@ -78,6 +80,10 @@ def record(
             say(remark)
         _write(recorded(trace, name or ""), output)
         return 0
+    if len(source) == 1 and not is_launcher(source[0]) and not Path(source[0]).exists():
+        raise UsageError(f"'{source[0]}' is neither a folder nor a launcher; right would be the "
+                         f"folder of a trace, or as in '{called()} atlas record -- mpirun -n 4 "
+                         "./app'")  # fmt: skip
     command = launcher_of(source, "atlas record")
     # Beside the output: a folder that the ranks of all hosts see.
     with tempfile.TemporaryDirectory(prefix=".latecomer-", dir=output.absolute().parent) as folder:

@@ -278,7 +278,7 @@ def watched():
     from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 
     hook = latecomer.torch.observe(allreduce_hook, every=3)
-    assert "No bucket was seen" in str(hook.summary())
+    assert "No call was seen" in str(hook.summary())
 
     def prepare(network, bucket_mb):
         model = DistributedDataParallel(network, bucket_cap_mb=bucket_mb, process_group=GLOO)

@@ -81,7 +81,8 @@ class Pattern:
         from ...atlas.resampled import arrivals, resampled
 
         file, _, which = name.rpartition(":")
-        if not file or not (which.isdecimal() or which in COLLECTIVES):
+        asked = which.isdecimal() or which in COLLECTIVES or Path(file).is_file()
+        if not file or not asked or Path(name).is_file():
             file, which = name, ""
         times = arrivals(file, which=which)
         if times.shape[1] != ranks:

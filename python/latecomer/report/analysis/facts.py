@@ -93,7 +93,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     by_messages = found.origin is not None and found.origin.waits > 0
     complete = sum(group.complete for group in found.groups)
     if found.incomplete > complete:
-        return _without_most_calls(common, missing, found.incomplete, complete)
+        told = _without_most_calls(common, missing, found.incomplete, complete)
+        return replace(told, unknown=trace.hang or told.unknown)
     if found.origin is not None and by_messages:
         told = _facts_of_origin(found, found.origin, common)
         told = _unless_unseen(told, found, found.origin)

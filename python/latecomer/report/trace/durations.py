@@ -35,11 +35,14 @@ class Lengths:
     place: NDArray[np.int64]  # among the rank's calls of the group, of whichever collective
 
 
+Kinds = Mapping[str, Mapping[int, Lengths]]  # of a group: by collective and rank
+
+
 def trace_of(
     source: str,
     form: str,
     hosts: Sequence[str | None],
-    calls: Mapping[str, tuple[Sequence[int], Mapping[str, Mapping[int, Lengths]]]],
+    calls: Mapping[str, tuple[Sequence[int], Kinds]],
     resolution: float,
     inputs: Sequence[Path],
     left: LeftOut,

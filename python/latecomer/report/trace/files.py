@@ -10,7 +10,7 @@ import codecs
 import contextlib
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -186,3 +186,22 @@ def _until_damage(inflate: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
     with contextlib.suppress(zlib.error):
         for at in range(len(packed)):
             yield inflate.decompress(packed[at : at + 1])
+
+
+def lines(pieces: Iterable[str], longest: int, overlong: Callable[[], None]) -> Iterator[str]:
+    """The lines of a text, each with its end. One of more characters is told, and empty."""
+    rest, skipped = "", False
+    for piece in pieces:
+        *whole, rest = (rest + piece).split("\n")
+        for line in whole:
+            long = skipped or len(line) > longest
+            if long:
+                overlong()
+            yield "\n" if long else line + "\n"
+            skipped = False
+        if len(rest) > longest:
+            rest, skipped = "", True
+    if skipped:
+        overlong()
+    elif rest:
+        yield rest

@@ -46,7 +46,8 @@ class Entry:
     bytes: int  # of the whole vector; UNKNOWN
     created: int  # when the program asked for it
     started: int  # when a thread that looks now and then saw that the device had begun with it, ...
-    completed: int  # ... and that it was done
+    done: bool  # it is complete ...
+    completed: int  # ... and was seen so then
     length: float  # seconds, that the device took; NaN: not known
     site: str  # of the program, as in "train (train.py:31)"; "": not known
 
@@ -87,6 +88,9 @@ def read(path: Path, left: LeftOut) -> Dump:
             left.add(_ODD, f"{path}, entry {at}")
         else:
             found.append(entry)
+            group = each.get("process_group")
+            if isinstance(group, (list, tuple)) and len(group) > 1:
+                about.setdefault(entry.group, text_of(group[1]))
     found.sort(key=lambda each: each.order)
     return Dump(path, members, about, found, bool(cut))
 
@@ -180,6 +184,7 @@ def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:
         bytes=_bytes(each),
         created=created,
         started=_ns(each.get("time_discovered_started_ns")),
+        done=_done(each, said),
         completed=_ns(each.get("time_discovered_completed_ns")),
         length=1e-3 * length if length and length > 0 else math.nan,
         site=_site(each.get("frames")),
@@ -188,6 +193,12 @@ def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:
 
 def _ns(value: object) -> int:
     return whole(value, 1, 1 << 62) or 0
+
+
+def _done(each: Mapping[Any, Any], said: str) -> bool:
+    """Tell whether a call is complete. NCCL's may be retired by an error; others have no times."""
+    retired = each.get("retired") is True and not said.startswith("nccl:")
+    return retired or _ns(each.get("time_discovered_completed_ns")) > 0
 
 
 def _bytes(each: Mapping[Any, Any]) -> int:

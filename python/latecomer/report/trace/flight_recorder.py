@@ -60,14 +60,13 @@ def read(folder: str | Path) -> Trace:
             raise
         raise TraceError(error.what, f"{error.value}; {'; '.join(where)}", error.remedy) from None
     return replace(trace, inputs=[dump.path for dump in dumps.values()],
-                   remarks=[*where, *trace.remarks])  # fmt: skip
+                   hang=where[0] if where else "", remarks=[*where, *trace.remarks])  # fmt: skip
 
 
 def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
     """The newest dump of each rank. Raises TraceError where they are too much."""
     paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
-    named, most = rank_names.ranks(folder, paths, len(paths)), rank_names.believed(len(paths))
-    for path in paths:
+    for path, rank in rank_names.ranks(folder, paths, len(paths), left).items():
         try:
             dump = flight_dump.read(path, left)
         except (TraceError, OSError) as error:
@@ -77,10 +76,6 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
         if count > MOST_ENTRIES:
             raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
                              "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
-        rank = named.get(path)
-        if rank is None or rank >= most:
-            left.add("files whose rank is too great for so many files", path)
-            continue
         if rank in found:
             older, dump = sorted((found[rank], dump), key=_newest)
             left.add("older files of a rank", older.path)
@@ -89,12 +84,18 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
 
 
 def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
-    """With the members of each group as most ranks list them; a rank's own list may be wrong."""
+    """With the members of each group as most ranks list them; a rank's own list may be wrong.
+
+    Gloo lists none of the group of all ranks, which PyTorch describes as default_pg.
+    """
     said = Counter(each for dump in dumps.values() for each in dump.members.items())
     fits: dict[tuple[int, str], tuple[int, ...]] = {}
     for (name, members), _ in reversed(said.most_common()):
         fits |= {(rank, name): members for rank in members if rank in dumps}
-    own: dict[int, dict[str, tuple[int, ...]]] = {rank: {} for rank in dumps}
+    everyone = tuple(sorted(dumps))
+    own: dict[int, dict[str, tuple[int, ...]]] = {
+        rank: {name: everyone for dump in dumps.values() for name, said in dump.about.items()
+               if said == "default_pg"} for rank in dumps}  # fmt: skip
     for (rank, name), members in fits.items():
         own[rank][name] = members
     return {rank: replace(dump, members=own[rank]) for rank, dump in dumps.items()}
@@ -131,11 +132,14 @@ def _by_length(
             if rank in members:
                 of = found.setdefault((each.group, members), {}).setdefault(each.collective, {})
                 of.setdefault(rank, {}).setdefault(each.number, each)
-    shown = {f"{name} of ranks {', '.join(map(str, members[:8]))}"
-             if sum(each == name for each, _ in found) > 1 else name:
-             (members, {kind: {rank: _lengths(own) for rank, own in of.items()}
-                        for kind, of in kinds.items()})
-             for (name, members), kinds in found.items()}  # fmt: skip
+    shown: dict[str, tuple[tuple[int, ...], durations.Kinds]] = {}
+    for (name, members), kinds in found.items():
+        again = sum(each == name for each, _ in found) > 1
+        said = f"{name} of ranks {', '.join(map(str, members[:8]))}" if again else name
+        while said in shown:
+            said += ", ..."
+        shown[said] = members, {kind: {rank: _lengths(own) for rank, own in of.items()}
+                                for kind, of in kinds.items()}  # fmt: skip
     hosts = ["?" if rank in dumps else None for rank in range(ranks)]
     return durations.trace_of(str(folder), _FORM, hosts, shown, _RESOLUTION, [], left)
 

@@ -50,7 +50,7 @@ def _of_group(
     dumps: Mapping[int, Dump],
 ) -> Iterator[tuple[str, list[int]]]:
     """A sentence about the first call that is not complete, and the ranks that have not come."""
-    pending = [number for own in of.values() for number, each in own.items() if not each.completed]
+    pending = [number for own in of.values() for number, each in own.items() if not each.done]
     if not pending:
         return
     number = min(pending)
@@ -82,7 +82,7 @@ def _come(came: Mapping[int, Entry]) -> str:
 
 def _last(rank: int, dump: Dump) -> str:
     """Where the rank was last: in the first call that is not complete, or after the last one."""
-    pending = [each for each in dump.entries if not each.completed]
+    pending = [each for each in dump.entries if not each.done]
     if not dump.entries:
         return f"rank {rank} has no call in its dump"
     entry = pending[0] if pending else dump.entries[-1]

@@ -14,7 +14,7 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,7 @@ import numpy as np
 from . import durations
 from .dtypes import collective_of
 from .events import MOST_RANKS
-from .files import find, text
+from .files import find, lines, text
 from .left_out import LeftOut
 from .model import UNKNOWN, Trace, TraceError, text_of
 from .values import whole
@@ -74,16 +74,17 @@ class _Calls:
 
 _Process = tuple[str, int]  # host and number
 _Found = dict[_Of, _Calls]
+_Groups = dict[str, tuple[Sequence[int], dict[str, dict[int, durations.Lengths]]]]
 
 
 def read(folder: str | Path) -> Trace:
     """The trace in a folder of the plug-in's files. Raises TraceError where fewer than two ranks
     tell of a call."""
     folder, left = Path(folder), LeftOut()
-    paths, lines = find(folder, fits, left), _Lines(left)
+    paths, told = find(folder, fits, left), _Lines(left)
     for path in paths:
-        lines.read(path)
-    found = _of_one_run(_alone(lines.found, left), left)
+        told.read(path)
+    found = _of_one_run(_alone(told.found, left), left)
     members, processes = _ranks(found, left)
     ranks = max((max(own) + 1 for own in members.values()), default=0)
     hosts: list[str | None] = [None] * ranks
@@ -94,9 +95,9 @@ def read(folder: str | Path) -> Trace:
         left,
     )  # fmt: skip
     if trace is None:
-        told = f"{lines.calls} calls in {len(paths)} files"
+        what = f"{told.calls} calls in {len(paths)} files"
         raise TraceError(f"{folder}: no collective that at least two ranks recorded",
-                         f"{told} ({left.said()})" if left.said() else told,
+                         f"{what} ({left.said()})" if left.said() else what,
                          "right would be the file of each process of one job, with "
                          "NCCL_INSPECTOR_ENABLE=1 and no NCCL_INSPECTOR_PROM_DUMP")  # fmt: skip
     return trace
@@ -115,13 +116,22 @@ class _Lines:
 
     def read(self, path: Path) -> None:
         """Raises TraceError where there are too many calls."""
-        take, cut, at = self._take, list[str](), 0
+        take, cut, at, line = self._take, list[str](), 0, ""
+
+        def odd(what: str) -> None:
+            self.left.doubt(f"texts of files with an error: {what}", path)
+
+        def overlong() -> None:
+            self.left.add(f"lines of more than {LONGEST} characters", path)
+
         try:
-            for at, line in enumerate(_lines(path, cut, self.left), 1):
-                if line and not line.isspace():
+            for at, line in enumerate(lines(text(path, cut.append, odd=odd), LONGEST, overlong), 1):
+                if not line.isspace():
                     take(path, at, line)
         except TraceError as error:
             self.left.add("ends of files, which cannot be read", error)
+        if not cut and line.rstrip()[-1:] not in ("", "}") and line[-1:] != "\n":
+            cut.append("the last line is not whole")
         if cut:
             self.left.add("ends of files, which are missing", f"{path}, line {at}", cut[0])
         if self.calls > MOST_CALLS:
@@ -170,23 +180,6 @@ class _Lines:
         calls = self.found.setdefault(of, _Calls())
         self._seen[key] = calls, ranks if collective in _OF_EACH else 1
         return self._seen[key]
-
-
-def _lines(path: Path, cut: list[str], left: LeftOut) -> Iterator[str]:
-    """The lines of a file; of one that is too long nothing is kept but "{"."""
-    rest = ""
-    error = "texts of files with an error"
-    for piece in text(path, cut.append, odd=lambda what: left.doubt(f"{error}: {what}", path)):
-        first, *others = piece.split("\n")
-        rest = rest + first if len(rest) <= LONGEST else rest
-        if others:
-            yield rest if len(rest) <= LONGEST else "{"
-            *inner, rest = others
-            yield from inner
-    if rest:
-        yield rest if len(rest) <= LONGEST else "{"
-        if not cut and not rest.rstrip().endswith("}"):
-            cut.append("the last line is not whole")
 
 
 # ---- whose calls
@@ -280,12 +273,8 @@ def _ranks(found: _Found, left: LeftOut) -> tuple[dict[str, list[int]], dict[int
     return members, processes
 
 
-def _by_group(
-    found: _Found, members: Mapping[str, Sequence[int]], left: LeftOut
-) -> dict[str, tuple[Sequence[int], dict[str, dict[int, durations.Lengths]]]]:
-    groups: dict[str, tuple[Sequence[int], dict[str, dict[int, durations.Lengths]]]] = {
-        name: (own, {}) for name, own in members.items()
-    }
+def _by_group(found: _Found, members: Mapping[str, Sequence[int]], left: LeftOut) -> _Groups:
+    groups: _Groups = {name: (own, {}) for name, own in members.items()}
     order: dict[tuple[str, int], list[NDArray[np.int64]]] = {}
     for of, calls in found.items():
         order.setdefault((of.communicator, of.rank), []).append(np.asarray(calls.place))

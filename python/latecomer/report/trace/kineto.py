@@ -86,7 +86,7 @@ def _ranked(folder: Path, found: Sequence[_File], left: LeftOut) -> list[tuple[i
     """The files whose rank is known: they say it, or their names do."""
     worlds = [each.world for each in found]
     unnamed = [each.path for each in found if each.rank is None]
-    named = rank_names.ranks(folder, unnamed, max([*worlds, len(found)], default=0))
+    named = rank_names.ranks(folder, unnamed, max([*worlds, len(found)], default=0), left)
     ranked = []
     for each in found:
         rank = named.get(each.path) if each.rank is None else each.rank

@@ -291,6 +291,7 @@ class Trace:
     overlapping: Sequence[Group] = ()
     others: Others | None = None  # None: not looked at
     between: bool = True  # False: nothing is known of what lies between two calls
+    hang: str = ""  # the first call that is not complete, as a sentence without a full stop
 
     @property
     def ranks(self) -> int:

@@ -22,6 +22,7 @@ from .model import TraceError, Words
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+MAGIC = b"LATETRC\0"
 VERSION = 1
 HEADER = np.dtype([
     ("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("record_bytes", "<u4"),
@@ -36,6 +37,25 @@ HEADER = np.dtype([
 (UNUSED, A_TEXT, A_COMMUNICATOR, A_MEMBERS, A_CALL, A_CLOCK, A_MESSAGE, A_COMPLETION, AN_OTHER) = (
     range(9)
 )  # kinds of records: the first byte of each
+TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
+                 ("piece", "V56")])  # fmt: skip
+COMMUNICATOR = np.dtype([
+    ("kind", "u1"), ("listed", "u1"), ("_", "V2"), ("id", "<u4"), ("key", "<u8"),
+    ("number", "<u4"), ("size", "<i4"), ("rank", "<i4"), ("name", "<u4"), ("first", "<i4"),
+    ("stride", "<i4"), ("__", "V24"),
+])  # fmt: skip
+MEMBERS = np.dtype([("kind", "u1"), ("count", "u1"), ("_", "V2"), ("communicator", "<u4"),
+                    ("first", "<u4"), ("__", "V4"), ("ranks", "<i4", 12)])  # fmt: skip
+CALL = np.dtype([
+    ("kind", "u1"), ("served", "u1"), ("overlaps", "u1"), ("_", "V1"), ("communicator", "<u4"),
+    ("sequence", "<u8"),
+    ("bytes", "<i8"), ("arrival", "<i8"), ("exit", "<i8"), ("collective", "<u4"),
+    ("site", "<u4"), ("algorithm", "<u4"), ("op", "<u4"), ("root", "<i4"),
+    ("element_bytes", "<i4"),
+])  # fmt: skip
+CLOCK = np.dtype([("kind", "u1"), ("_", "V3"), ("communicator", "<u4"), ("origin", "<i8"),
+                  ("offset", "<f8"), ("error", "<f8"), ("drift", "<f8"), ("drift_error", "<f8"),
+                  ("__", "V16")])  # fmt: skip
 MESSAGE = np.dtype([
     ("kind", "u1"), ("what", "u1"), ("flags", "u1"), ("_", "V1"), ("communicator", "<u4"),
     ("peer", "<i4"), ("tag", "<i4"), ("bytes", "<i8"), ("posted", "<i8"), ("begin", "<i8"),

@@ -1,4 +1,4 @@
-"""Reads what `nsys export --type sqlite` writes of MPI programs: one file a process, or for many.
+"""Reads what `nsys export --type sqlite` writes of MPI and NCCL: one file a process, or for many.
 
 Nsight Systems writes a table only if it recorded something for it. Used here: MPI_RANKS,
 MPI_COLLECTIVES_EVENTS, StringIds, and if they are there TARGET_INFO_SESSION_START_TIME and
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from . import rank_names
+from . import nsight_nccl, rank_names
 from .calls import Call, Recorded
 from .dtypes import collective_of
 from .events import MOST_RANKS
@@ -28,6 +28,7 @@ from .files import find
 from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
+from .nsight_nccl import PROCESS
 from .values import whole
 
 MOST_CALLS = 1 << 23  # of all files
@@ -38,7 +39,6 @@ _DAMAGED = (sqlite3.Error, UnicodeDecodeError)  # the latter where the error its
 _DEFAULT = re.compile(r"report\d*\.sqlite", re.I)
 _WORLD = {0x44000000, 0x101}  # MPI_COMM_WORLD of MPICH and its relatives, and of MPI's ABI
 _SELF = {0x44000001, 0x102}
-_PROCESS = ~0xFFFFFF  # of a global thread number: the lower 24 bits are the thread's
 _CALLS = "MPI_COLLECTIVES_EVENTS"
 _NEEDED = ("start", "end", "globalTid", "textId")
 _MORE = ("commHandle", "rootRank", "size", "recvSize")
@@ -47,7 +47,10 @@ _RECORD = ("right would be an export of a profile of all ranks: mpirun -n 4 nsys
            "--trace=mpi -o rank%q{OMPI_COMM_WORLD_RANK} ./app, then nsys export --type "
            "sqlite for each")  # fmt: skip
 _NCCL = ("its ranges of NCCL tell when the host asked for calls, and end before the device begins: "
-         "record with NCCL Inspector or PyTorch's profiler; for MPI ")  # fmt: skip
+         f"record the kernels, too, by {nsight_nccl.RECORD}; for MPI ")  # fmt: skip
+_MESSAGES = "messages between two ranks, and waits, of which each tells one request at most"
+_NO_RANK = ("calls of processes that are no known rank: right would be MPI_RANKS, or a name as in "
+            "rank0.sqlite")  # fmt: skip
 _GUESSED = ("handles of communicators, which may differ from rank to rank: those on which the same "
             "collectives were called are taken as one")  # fmt: skip
 
@@ -67,6 +70,7 @@ class _Call:
     root: int
     start: int
     end: int
+    group: str = ""  # of NCCL, whose communicators have a number that all ranks know
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def read(folder: str | Path) -> Trace:
     paths, found, count = find(folder, fits, left), list[_File](), 0
     # A name that Nsight Systems chose tells no rank; that of the folder may.
     places = {path: path.parent if _DEFAULT.fullmatch(path.name) else path for path in paths}
-    named = rank_names.ranks(folder, list(places.values()), len(paths))
+    named = rank_names.ranks(folder, list(places.values()), len(paths), left)
     for path in paths:
         try:
             each = _read(path, named.get(places[path]), left)
@@ -110,7 +114,7 @@ def _joined(folder: Path, files: Mapping[int, _File], left: LeftOut) -> Trace:
         calls = [
             Call(name, UNKNOWN, call.collective, call.bytes, later + 1e-9 * call.start,
                  later + 1e-9 * call.end, root=call.root)
-            for call in each.calls[rank] if (name := names[rank][call.handle])
+            for call in each.calls[rank] if (name := call.group or names[rank][call.handle])
         ]  # fmt: skip
         # A session has a clock of its own: two files of a host need not agree.
         several = not each.host or hosts[each.host] > 1
@@ -143,7 +147,7 @@ def _communicators(
     """A name for each rank's handles; "" where it is not known which ranks the others are."""
     kinds: dict[int, dict[int, list[str]]] = {}
     for rank, own in calls.items():
-        for call in own:
+        for call in own if not (own and own[0].group) else ():
             kinds.setdefault(rank, {}).setdefault(call.handle, []).append(call.collective)
     others = {rank: [handle for handle in own if handle not in _WORLD | _SELF]
               for rank, own in kinds.items()}  # fmt: skip
@@ -198,6 +202,11 @@ class _Export:
         }  # fmt: skip
 
     def read(self, named: int | None) -> _File:
+        ranks = self._ranks(named)
+        if found := nsight_nccl.calls(self._rows, self.tables, self.path, MOST_CALLS, self.left):
+            if _CALLS in self.tables:
+                self._count(_CALLS, "collectives of MPI, beside those of NCCL")
+            return _File(self.path, self._host(), self._zero(), self._of_nccl(found, ranks))
         if _CALLS not in self.tables:
             what = f"no plain table {_CALLS}"
             raise TraceError(f"{self.path}: {what}", self._holds(), (_NCCL if self._nccl() else "")
@@ -206,9 +215,12 @@ class _Export:
         if lacking := [each for each in _NEEDED if each not in columns]:
             raise TraceError(f"{self.path}: columns of {_CALLS}", f"no {', '.join(lacking)}",
                              _RECORD)  # fmt: skip
-        calls = self._calls(columns, self._ranks(named))
+        calls = self._calls(columns, ranks)
         for table in _BESIDE:
-            self._count(table)
+            self._count(
+                table,
+                "messages between two ranks, and waits, of which each tells one request at most",
+            )
         return _File(self.path, self._host(), self._zero(), calls)
 
     def _step(self) -> bool:
@@ -241,7 +253,7 @@ class _Export:
             if "MPI_RANKS" in self.tables else ()  # fmt: skip
         for thread, rank in rows:
             if isinstance(thread, int) and (right := whole(rank, 0, MOST_RANKS - 1)) is not None:
-                found[thread & _PROCESS] = right
+                found[thread & PROCESS] = right
             else:
                 self.left.add("ranks of processes that are no numbers", self.path, text_of(rank))
         return found or ({} if named is None else {-1: named})
@@ -263,11 +275,10 @@ class _Export:
                 self.left.add("calls without a begin, an end and a thread", self.path,
                               f"start {text_of(start, 40)}, end {text_of(end, 40)}")  # fmt: skip
                 continue
-            processes.add(thread & _PROCESS)
-            rank = ranks.get(thread & _PROCESS, ranks.get(-1))
+            processes.add(thread & PROCESS)
+            rank = ranks.get(thread & PROCESS, ranks.get(-1))
             if rank is None:
-                self.left.add("calls of processes that are no known rank: right would be "
-                              "MPI_RANKS, or a name as in rank0.sqlite", self.path)  # fmt: skip
+                self.left.add(_NO_RANK, self.path)
                 continue
             collective = self._collective(name, names)
             if collective:
@@ -297,12 +308,29 @@ class _Export:
                           self.path, said)  # fmt: skip
         return found
 
-    def _count(self, table: str) -> None:
+    def _of_nccl(
+        self, found: Mapping[int, Sequence[nsight_nccl.Kernel]], ranks: Mapping[int, int]
+    ) -> dict[int, list[_Call]]:
+        """Raises TraceError."""
+        if -1 in ranks and len(found) > 1:
+            raise TraceError(f"{self.path}: processes without a rank", len(found),
+                             f"right would be {nsight_nccl.RECORD}")  # fmt: skip
+        calls = {}
+        for process, own in found.items():
+            rank = ranks.get(process, ranks.get(-1))
+            if rank is None:
+                self.left.add(_NO_RANK, self.path, count=len(own))
+            else:
+                calls[rank] = [_Call(0, each.collective, each.bytes, UNKNOWN, each.start, each.end,
+                                     each.communicator)
+                               for each in sorted(own, key=lambda each: each.start)]  # fmt: skip
+        return calls
+
+    def _count(self, table: str, what: str) -> None:
         if table in self.tables:
             count = next(self._rows(f"SELECT COUNT(*) FROM {table}"), (0,))[0]
             if count:
-                self.left.add("messages between two ranks, and waits for them",
-                              f"{self.path}, {table}", count=count)  # fmt: skip
+                self.left.add(what, f"{self.path}, {table}", count=count)
 
     def _host(self) -> str:
         if "TARGET_INFO_SYSTEM_ENV" not in self.tables:

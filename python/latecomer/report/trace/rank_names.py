@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-_WORDS = (re.compile(r"rank[^0-9a-z]?(\d{1,7})(?!\d)", re.I),
-          re.compile(r"(?:worker|proc|process)[^0-9a-z]?(\d{1,7})(?!\d)", re.I))  # fmt: skip
+from .left_out import LeftOut
+
+_WORDS = (re.compile(r"rank[^0-9a-z]?(\d+)", re.I),
+          re.compile(r"(?:worker|proc|process)[^0-9a-z]?(\d+)", re.I))  # fmt: skip
 _NUMBER = re.compile(r"(?<!\d)\d{1,7}(?!\d)")
 # `host_pid.time`: what PyTorch's handler for TensorBoard calls a file, unless it is told a name.
 _OF_HANDLER = re.compile(r".*_\d+\.\d{10,}$")
@@ -21,12 +23,14 @@ def believed(files: int) -> int:
     return max(_FEW, _SPARSE * files)
 
 
-def ranks(folder: Path, paths: Sequence[Path], likely: int) -> dict[Path, int]:
+def ranks(folder: Path, paths: Sequence[Path], likely: int, left: LeftOut) -> dict[Path, int]:
     """The rank of each file whose name holds one, or that of its folder in the trace's.
 
-    A word such as `rank` before the number is believed. The last number of a name is, where it is
-    not much greater than the likely number of ranks: others are numbers of processes, dates, times.
+    A word such as `rank` before the number is believed, unless so few files are of no such ranks.
+    The last number of a name is, where it is not much greater than the likely number of ranks:
+    others are numbers of processes, dates, times.
     """
+    most = max(believed(len(paths)), likely)
     found = {}
     for path in paths:
         parts = [*reversed(path.relative_to(folder).parts)]
@@ -37,7 +41,9 @@ def ranks(folder: Path, paths: Sequence[Path], likely: int) -> dict[Path, int]:
         if rank is None:
             numbers = (_number(stem, _SPARSE * likely) for stem in stems)
             rank = next((each for each in numbers if each is not None), None)
-        if rank is not None:
+        if rank is not None and rank >= most:
+            left.add("files whose rank is too great for so many files", path)
+        elif rank is not None:
             found[path] = rank
     return found
 

@@ -9,7 +9,7 @@ import csv
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +41,19 @@ _RANKS = (-1, MOST_RANKS - 1)
 WHOLE = {"rank": (0, MOST_RANKS - 1), "sequence": (-1, _WHOLE), "bytes": (-1, _WHOLE),
          "peer": _RANKS, "root": _RANKS, "element_bytes": (-1, 1 << 20)}  # fmt: skip
 TIMES = ("arrive", "leave", "requested", "idle")
+_UNITS = {"_s": 1.0, "_ms": 1e-3, "_us": 1e-6, "_ns": 1e-9}
+_YEAR = 365 * 86400.0  # no run takes as long
 NUMBERS = {**WHOLE, **dict.fromkeys(TIMES, (-_LATEST, _LATEST)), "clock_error": (0, np.inf)}
 TEXTS = ("group", "operation", "host", "site", "operator", "algorithm", "served")
+# The columns of files: what each is here, and its unit.
+_COLUMNS = {name: (name, 1.0) for name in (*NUMBERS, *TEXTS)} | {
+    name + end: (name, unit) for name in (*TIMES, "clock_error") for end, unit in _UNITS.items()
+}
 _RIGHT = ("right would be a table with the columns rank, operation, group, sequence, bytes, host, "
-          "arrive and leave (in seconds): as CSV, whose first line names them, as JSON lines or as "
-          "Parquet")  # fmt: skip
+          "arrive and leave (in seconds; else arrive_ns or the like): as CSV, whose first line "
+          "names them, as JSON lines or as Parquet")  # fmt: skip
+_UNIT = ("times that are no seconds are in columns named so: arrive_ns, arrive_us or arrive_ms, "
+         "and so for leave")  # fmt: skip
 _QUOTED = ("'=", "'+", "'-", "'@")
 
 
@@ -75,27 +83,34 @@ class Rows:
 
         Raises TraceError where they are too many.
         """
-        count = len(values["rank"])
-        odd, part = np.zeros(count, bool), {}
-        for name, column in values.items():
+        count = max(map(len, values.values()))
+        odd, part = np.zeros(count, bool), {name: np.full(count, np.nan) for name in _REQUIRED}
+        for said, column in values.items():
+            name, unit = _COLUMNS[said]
             if name in TEXTS:
                 part[name], wrong = self._texts(column, quoted=isinstance(column, tuple))
                 told = f"is no text of at most {LONGEST_TEXT} characters"
             else:
-                part[name], wrong = _numbers(column)
+                found, wrong = _numbers(column)
+                if name in TIMES:
+                    found = unit * found
+                    self._not_a_number(path, said, found, wrong, column)
+                part[name] = np.where(np.isnan(found), part.get(name, np.nan), found)
                 least, most = NUMBERS[name]
                 wrong |= (part[name] < least) | (part[name] > most)
                 told = f"is no number from {least:.16g} to {most:.16g}"
+                if name in TIMES:
+                    told += f" seconds: {_UNIT}"
                 if name in WHOLE:
                     wrong |= ~np.isnan(part[name]) & (np.floor(part[name]) != part[name])
-                if name == "rank":
-                    wrong |= np.isnan(part[name])
                 if least == -1:
                     part[name][part[name] == -1] = np.nan
-            self._odd(path, f"rows whose {name} {told}", wrong & ~odd, column)
+                if name == "rank":
+                    wrong |= np.isnan(part[name])
+            self._odd(path, f"rows whose {said} {told}", wrong & ~odd, column)
             odd |= wrong
         early = (part["leave"] < part["arrive"]) & ~odd
-        self._odd(path, "rows that leave before they arrive", early, values["leave"])
+        self._odd(path, "rows that leave before they arrive", early, part["leave"])
         odd |= early
         self.count += count
         _check_count(path, self.count)
@@ -105,6 +120,31 @@ class Rows:
         if odd.any():
             part = {name: column[~odd] for name, column in part.items()}
         self.stretches.append(part)
+
+    def check_unit(self, path: Path) -> None:
+        """Raise TraceError for times that cannot be seconds; doubt those that may be none."""
+        times = np.concatenate([part["arrive"] for part in self.stretches] or [np.zeros(0)])
+        times = times[np.isfinite(times)]
+        if not len(times):
+            return
+        first, last = np.quantile(times, (0.1, 0.9))  # a single time may be wrong
+        if last - first > _YEAR:
+            years = f"they are of {(last - first) / _YEAR:.3g} years"
+            raise TraceError(f"{path}: times in seconds", years, _UNIT)
+        if last > first and (times == np.floor(times)).all():
+            self.left.doubt(f"times that are all whole numbers, and taken as seconds: {_UNIT}",
+                            path)  # fmt: skip
+
+    def _not_a_number(
+        self, path: Path, name: str, found: NDArray[Any], wrong: NDArray[np.bool_], column: Any
+    ) -> None:
+        """Doubt times that are given as NaN; empty ones are not known, as the table says."""
+        odd = np.isnan(found) & ~wrong
+        if odd.any() and not isinstance(column, np.ndarray):
+            odd &= np.array([each not in (None, "") for each in column], bool)
+            if count := int(odd.sum()):
+                self.left.doubt(f"rows whose {name} is NaN, which is taken as not known", path,
+                                count)  # fmt: skip
 
     def _odd(self, path: Path, what: str, wrong: NDArray[np.bool_], values: Any) -> None:
         if wrong.any():
@@ -176,6 +216,8 @@ def read(paths: Sequence[Path], left: LeftOut) -> Rows:
             left.add("files that are no tables", error)
     if odd is not None and not rows.count:
         raise odd
+    if paths:
+        rows.check_unit(paths[0])
     return rows
 
 
@@ -195,42 +237,23 @@ def _stretches(path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
     def odd(what: str) -> None:
         left.doubt(f"texts of files with an error: {what}", path)
 
+    def overlong() -> None:
+        left.add(f"lines of more than {LONGEST_LINE} characters", path)
+
     pieces = files.text(path, cut, odd=odd)
     first = next(pieces, "")
-    lines = _lines(first, pieces, path, left)
+    lines = files.lines(chain([first], pieces), LONGEST_LINE, overlong)
     mark = first.lstrip()[:1]
     yield from _json(lines, path, left) if mark == "{" else _csv(lines, path, left)
 
 
-def _lines(first: str, pieces: Iterator[str], path: Path, left: LeftOut) -> Iterator[str]:
-    """Each line with its end; of one that is too long nothing."""
-    rest, skipped = first, False
-    while True:
-        *whole, rest = rest.split("\n")
-        for line in whole:
-            if not skipped and len(line) <= LONGEST_LINE:
-                yield line + "\n"
-            else:
-                left.add(f"lines of more than {LONGEST_LINE} characters", path)
-            skipped = False
-        if len(rest) > LONGEST_LINE:
-            rest, skipped = "", True
-        piece = next(pieces, None)
-        if piece is None:
-            break
-        rest += piece
-    if rest and not skipped:
-        yield rest
-    elif skipped:
-        left.add(f"lines of more than {LONGEST_LINE} characters", path)
-
-
 def _csv(lines: Iterator[str], path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
     csv.field_size_limit(LONGEST_LINE)
-    reader = csv.reader(lines)
+    head = next(lines, "")
+    reader = csv.reader(chain([head], lines), delimiter=max(",;\t", key=head.count))
     names = [name.strip().lower() for row in _rows(reader, 1, path, left) for name in row]
     _check(path, names, "its first line is " + repr(",".join(names)[:80]) if names else "nothing")
-    known = {name: at for at, name in enumerate(names) if name in NUMBERS or name in TEXTS}
+    known = {name: at for at, name in enumerate(names) if name in _COLUMNS}
     while rows := _rows(reader, STRETCH, path, left):
         whole = [row for row in rows if len(row) == len(names)]
         if odd := sum(bool(row) for row in rows) - len(whole):
@@ -268,7 +291,7 @@ def _json(lines: Iterator[str], path: Path, left: LeftOut) -> Iterator[Mapping[s
             _check(path, names, "its lines have " + (", ".join(sorted(names)[:12]) or "no names"))
             seen = True
         if rows:
-            known = [n for n in (*NUMBERS, *TEXTS) if n in names or n in _REQUIRED]
+            known = [name for name in _COLUMNS if name in names or name == "rank"]
             yield {name: [row.get(name) for row in rows] for name in known}
     if not seen:
         raise TraceError(f"{path}: no table of calls", f"no line is JSON ({left.said()})", _RIGHT)
@@ -299,6 +322,7 @@ def _objects(lines: Sequence[str], path: Path, left: LeftOut) -> list[dict[str, 
 def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError as error:
         raise TraceError(f"{path}: Parquet needs the Python module pyarrow", error,
@@ -310,10 +334,10 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
             names = whole.schema_arrow.names
             _check(path, names, "its columns are " + ", ".join(names[:12]))
             _check_count(path, whole.metadata.num_rows)
-            known = [name for name in (*NUMBERS, *TEXTS) if name in names]
+            known = [name for name in _COLUMNS if name in names]
             for batch in whole.iter_batches(STRETCH, columns=known):
-                yield {name: _values(pyarrow, batch.column(name)) if name in NUMBERS
-                       else batch.column(name).to_pylist() for name in known}  # fmt: skip
+                yield {name: batch.column(name).to_pylist() if name in TEXTS
+                       else _values(pyarrow, batch.column(name)) for name in known}  # fmt: skip
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise TraceError(f"{path}: Parquet cannot be read", str(error)[:200],
                          "right would be a whole file") from None  # fmt: skip
@@ -321,13 +345,16 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
 
 def _values(pyarrow: Any, column: Any) -> Any:
     kind = column.type
-    if pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind):
+    nans = pyarrow.types.is_floating(kind) and column.null_count < pyarrow.compute.sum(
+        pyarrow.compute.is_nan(column).fill_null(True)).as_py()  # fmt: skip
+    if not nans and (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind)):
         return column.to_numpy(zero_copy_only=False)
     return column.to_pylist()
 
 
 def _check(path: Path, names: Any, found: str) -> None:
-    if missing := [name for name in _REQUIRED if name not in names]:
+    there = {_COLUMNS[name][0] for name in names if name in _COLUMNS}
+    if missing := [name for name in _REQUIRED if name not in there]:
         raise TraceError(f"{path}: no table of calls, since it has no column "
                          f"{' and '.join(missing)}", found, _RIGHT)  # fmt: skip
 

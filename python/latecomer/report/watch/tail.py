@@ -8,7 +8,6 @@ many.
 from __future__ import annotations
 
 import os
-import struct
 from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,18 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import regular
-from ..trace.native_file import (
-    A_CALL,
-    A_CLOCK,
-    A_COMMUNICATOR,
-    A_COMPLETION,
-    A_MEMBERS,
-    A_MESSAGE,
-    A_TEXT,
-    AN_OTHER,
-    HEADER,
-    WHAT,
-)
+from ..trace import native_file as native
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,14 +23,18 @@ if TYPE_CHECKING:
     Records = NDArray[np.int64]  # (records, 8)
 
 LEAST = 32  # calls that are kept, however long ago they were
-_BYTES = 64  # of a record
+_BYTES = native.CALL.itemsize  # of a record
 _CHUNK = 1 << 16  # records that are read at once
 _CLOCKS = 8  # comparisons of clocks that are kept of each communicator
 _COMMUNICATORS = 4096  # that are kept
 _TURNS = 8  # looks at a header that is being written
 # The column of a record that has the time at which the rank was done with it.
-_DONE = {A_CALL: 4, A_MESSAGE: 5, A_COMPLETION: 2, AN_OTHER: 2}
-_RECEIVE, _PROBE = WHAT.index("receive"), WHAT.index("probe")
+_DONE = {kind: layout.fields[name][1] // 8 for kind, layout, name in (
+    (native.A_CALL, native.CALL, "exit"), (native.A_MESSAGE, native.MESSAGE, "end"),
+    (native.A_COMPLETION, native.COMPLETION, "begin"), (native.AN_OTHER, native.OTHER, "end"),
+)}  # fmt: skip
+_FIXED = (native.A_TEXT, native.A_MEMBERS, native.A_COMMUNICATOR, native.A_CLOCK)
+_RECEIVE, _PROBE = native.WHAT.index("receive"), native.WHAT.index("probe")
 # The channel of a message: (communicator, whether it was received, the other rank there, tag).
 Channel = tuple[int, bool, int, int]
 
@@ -52,7 +44,7 @@ class Tail:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header: Any = None  # of HEADER; None: not there yet
+        self.header: Any = None  # of native.HEADER; None: not there yet
         self.looked = self.moved = -np.inf  # by the watcher's clock: the last look, and ...
         # ... the last look before the rank entered or left a call
         self.recent: Records = np.zeros((0, 8), np.int64)
@@ -74,7 +66,7 @@ class Tail:
         with regular.opened(self.path) as file:
             number = file.fileno()
             header = _header(number)
-            have = (os.fstat(number).st_size - HEADER.itemsize) // _BYTES
+            have = (os.fstat(number).st_size - native.HEADER.itemsize) // _BYTES
             if header is None:
                 return self.header is None
             used = min(int(header["used"]), max(have, 0))
@@ -87,7 +79,7 @@ class Tail:
             self.header, self.looked = header, now
             while records and self._seen < used:
                 count = min(_CHUNK, used - self._seen)
-                at = HEADER.itemsize + self._seen * _BYTES
+                at = native.HEADER.itemsize + self._seen * _BYTES
                 raw = os.pread(number, count * _BYTES, at)
                 raw = raw[: len(raw) // _BYTES * _BYTES]
                 if not raw:
@@ -112,7 +104,7 @@ class Tail:
         done = _done(self.recent)
         late = np.flatnonzero(done >= since)
         first = int(late[0]) if len(late) else len(done)
-        calls = np.flatnonzero(_kinds(self.recent) == A_CALL)
+        calls = np.flatnonzero(_kinds(self.recent) == native.A_CALL)
         calls = calls if len(calls) else np.arange(len(done))
         first = min(first, int(calls[-LEAST]) if len(calls) >= LEAST else 0)
         first = max(first, len(done) - most)
@@ -123,7 +115,7 @@ class Tail:
 
     def drop(self, channel: Channel, count: int) -> None:
         """Leave out the first messages of a channel that are here, so many at most."""
-        at = np.flatnonzero(_kinds(self.recent) == A_MESSAGE)
+        at = np.flatnonzero(_kinds(self.recent) == native.A_MESSAGE)
         keys = _channels(self.recent[at])
         own = at[(keys == np.array(channel, np.int64)).all(axis=1) & _counts(self.recent[at])]
         own = own[np.argsort(_orders(self.recent[own]), kind="stable")][:count]
@@ -134,8 +126,8 @@ class Tail:
         """By a communicator's number here: what names it on all ranks, and this rank in it."""
         found = {}
         for number, raw in self._comms.items():
-            key, copy, _, rank = struct.unpack_from("<QIii", raw, 8)
-            found[number] = (key, copy), rank
+            own = np.frombuffer(raw, native.COMMUNICATOR)[0]
+            found[number] = (int(own["key"]), int(own["number"])), int(own["rank"])
         return found
 
     def write(self, folder: Path) -> None:
@@ -152,25 +144,27 @@ class Tail:
     def _take(self, raw: bytes) -> None:
         records = np.frombuffer(raw, np.int64).reshape(-1, 8)
         kinds = _kinds(records)
-        fixed = np.isin(kinds, (A_TEXT, A_MEMBERS, A_COMMUNICATOR, A_CLOCK))
+        fixed = np.isin(
+            kinds, (native.A_TEXT, native.A_MEMBERS, native.A_COMMUNICATOR, native.A_CLOCK)
+        )
         for record in records[fixed]:
             self._fix(record.tobytes())
-        calls = records[kinds == A_CALL]
-        for comm in np.unique(calls[:, 0] >> 32).tolist():
-            own = calls[calls[:, 0] >> 32 == comm]
-            self.passed[comm] = max(self.passed.get(comm, -1), int(own[:, 1].max()))
+        calls = _as(native.CALL, records[kinds == native.A_CALL])
+        for comm in np.unique(calls["communicator"]).tolist():
+            last = int(calls["sequence"][calls["communicator"] == comm].max())
+            self.passed[comm] = max(self.passed.get(comm, -1), last)
         new = records[np.isin(kinds, tuple(_DONE))]
         self.recent = np.concatenate([self.recent, self._ordered(new)])
         if len(self.recent) > 4 * _CHUNK:  # the first look at a long trace
             self.keep(0, 2 * _CHUNK)
 
     def _fix(self, record: bytes) -> None:
-        kind, (number,) = record[0], struct.unpack_from("<I", record, 4)
-        if kind == A_TEXT:
+        kind, number = record[0], int.from_bytes(record[4:8], "little")
+        if kind == native.A_TEXT:
             self._texts.append(record)
-        elif kind == A_MEMBERS:
+        elif kind == native.A_MEMBERS:
             self._members[number] = self._members.get(number, b"") + record
-        elif kind == A_COMMUNICATOR:
+        elif kind == native.A_COMMUNICATOR:
             self._comms[number] = record
         else:
             self._clocks.setdefault(number, deque(maxlen=_CLOCKS)).append(record)
@@ -188,14 +182,14 @@ class Tail:
 
     def _ordered(self, records: Records) -> Records:
         """Without messages that were begun before one that is left out: those count as well."""
-        late = (_kinds(records) == A_MESSAGE) & (_orders(records) < self._first_order)
+        late = (_kinds(records) == native.A_MESSAGE) & (_orders(records) < self._first_order)
         if not late.any():
             return records
         self._count(records[late])
         return records[~late]
 
     def _leave_out(self, records: Records) -> None:
-        messages = records[_kinds(records) == A_MESSAGE]
+        messages = records[_kinds(records) == native.A_MESSAGE]
         if len(messages):
             self._first_order = max(self._first_order, int(_orders(messages).max()) + 1)
             self._count(messages)
@@ -211,10 +205,10 @@ def _header(number: int) -> Any:
     """The header, with a status that is whole if there is one; None: it is not written yet."""
     header = None
     for _ in range(_TURNS):
-        raw = os.pread(number, HEADER.itemsize, 0)
-        if len(raw) < HEADER.itemsize or not raw.startswith(b"LATETRC"):
+        raw = os.pread(number, native.HEADER.itemsize, 0)
+        if len(raw) < native.HEADER.itemsize or not raw.startswith(native.MAGIC):
             return None
-        header = np.frombuffer(raw, HEADER)[0]
+        header = np.frombuffer(raw, native.HEADER)[0]
         if header["turn"] % 2 == 0:
             break
     return header
@@ -231,17 +225,22 @@ def _done(records: Records) -> NDArray[np.int64]:
     return records[np.arange(len(records)), column[_kinds(records)]]
 
 
-def _orders(messages: Records) -> NDArray[np.int64]:
-    return messages[:, 6] & 0xFFFFFFFF
+def _as(layout: np.dtype[Any], records: Records) -> NDArray[Any]:
+    return np.ascontiguousarray(records).view(layout).reshape(-1)
+
+
+def _orders(messages: Records) -> NDArray[np.uint32]:
+    return _as(native.MESSAGE, messages)["order"]
 
 
 def _counts(messages: Records) -> NDArray[np.bool_]:
     """Which of them are sends or receives: probes are waits for a message that is another's."""
-    return (messages[:, 0] >> 8) & 0xFF != _PROBE
+    return _as(native.MESSAGE, messages)["what"] != _PROBE
 
 
 def _channels(messages: Records) -> NDArray[np.int64]:
     """The channel of each, of shape (messages, 4)."""
-    ends = np.ascontiguousarray(messages[:, 1]).view(np.int32).reshape(-1, 2)
-    received = (messages[:, 0] >> 8) & 0xFF == _RECEIVE
-    return np.column_stack([messages[:, 0] >> 32, received, ends[:, 0], ends[:, 1]])
+    own = _as(native.MESSAGE, messages)
+    received = own["what"] == _RECEIVE
+    channels = [own["communicator"], received, own["peer"], own["tag"]]
+    return np.column_stack([each.astype(np.int64) for each in channels])

@@ -1,0 +1,141 @@
+"""PyTorch without MPI: who is late in a model's training, and who hangs."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from latecomer.cli import run
+from scenes_helpers import ROOT
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None,
+    reason="PyTorch is not installed: .venv/bin/pip install torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu",
+)
+
+MODELS = """
+import time, torch, torch.distributed as dist, latecomer.torch
+from latecomer.base.errors import UserError
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+def trained(make, observed):
+    torch.manual_seed(1)
+    model = make(torch.nn.Sequential(*[torch.nn.Linear(16, 16) for _ in range(3)]))
+    watched = latecomer.torch.observe(model, every=7) if observed else None
+    torch.manual_seed(dist.get_rank())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(6):
+        dist.barrier()
+        if observed and dist.get_rank() == 1: time.sleep(0.3)
+        optimizer.zero_grad()
+        model(torch.randn(4, 16)).square().sum().backward()
+        optimizer.step()
+    return watched and watched.summary(), [
+        getattr(each, "to_local", lambda: each)().detach().clone() for each in model.parameters()]
+
+def sharded(model):
+    for layer in model: fully_shard(layer)
+    return fully_shard(model)
+
+dist.init_process_group("gloo")
+for make, least in ((DistributedDataParallel, 6), (sharded, 6 * 6)):
+    nothing, expected = trained(make, False)
+    summary, found = trained(make, True)
+    assert all(map(torch.equal, expected, found))
+    assert summary.calls >= least, summary
+    assert summary.late.rank == 1, summary
+    assert summary.ranks[0].waiting > 0.9, summary
+    assert summary.clock_error == 0
+for model, said in ((torch.nn.Linear(2, 2), "Linear; give one of DistributedDataParallel"),):
+    try: latecomer.torch.observe(model)
+    except UserError as error: assert said in str(error), error
+    else: raise AssertionError(said)
+try: latecomer.torch.flight_recorder("nowhere")
+except UserError as error: assert "call it before" in str(error), error
+else: raise AssertionError("it is too late")
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+# Rank 1 comes when all have written; where it `hangs` it never does. Then rank 0 keeps a copy before
+# any rank ends, since the end of one ends the waiting of the others, who would remove their files.
+HANGS = """
+import os, pathlib, sys, time, latecomer.torch
+folder, hangs = pathlib.Path(sys.argv[1]), sys.argv[2] == "hangs"
+latecomer.torch.flight_recorder(folder, after=0.5)
+import torch, torch.distributed as dist
+dist.init_process_group("gloo")
+rank, one = dist.get_rank(), torch.ones(1)
+pair = dist.new_group([0, 1])
+def load():
+    for _ in range(5): dist.all_reduce(one)
+    if rank < 2: dist.all_reduce(one, group=pair)
+def written():
+    while len(list(folder.glob("*/trace_rank_*"))) < 3: time.sleep(0.05)
+def end():
+    if rank == 0:
+        written()
+        part = pathlib.Path(f"{folder}.part", "host")
+        part.mkdir(parents=True)
+        for each in folder.glob("*/trace_rank_*"): (part / each.name).write_bytes(each.read_bytes())
+        os.rename(part.parent, f"{folder}.kept")
+    while not os.path.exists(f"{folder}.kept"): time.sleep(0.05)
+    os._exit(0)
+load()
+if rank == 1:
+    if hangs: end()
+    written()
+    dist.all_reduce(one)
+else:
+    work = dist.all_reduce(one, async_op=True)
+    if hangs: end()
+    work.wait()
+dist.destroy_process_group()
+"""
+
+
+def launch(tmp_path, code, *words, ranks=3):
+    """Run the script by torchrun: its output. Fails where it does."""
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks),
+         str(script), *map(str, words)],
+        capture_output=True, text=True, timeout=300, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_script_of_the_documentation(tmp_path):
+    text = (ROOT / "docs" / "torch.md").read_text()
+    code = re.search(r"## Who is late\?\n\n```python\n(.*?)```", text, re.S)[1]
+    assert code.count("\n") <= 22
+    said = launch(tmp_path, code.replace("0.02 if", "0.1 if"), ranks=2)  # others use the machine
+    assert "Rank 1 on " in said
+    assert "clocks" not in said  # one host: one clock
+
+
+def test_observed_models_are_trained_alike_and_name_the_late_rank(tmp_path):
+    launch(tmp_path, MODELS, ranks=2)
+
+
+def test_a_job_that_hangs_says_who_has_not_come(tmp_path, capsys):
+    launch(tmp_path, HANGS, tmp_path / "dumps", "hangs")
+    assert run(["report", str(tmp_path / "dumps.kept"), "--budget", "0"]) == 0
+    said = capsys.readouterr()
+    call = "call 6 of group '0' (default_pg), allreduce, is not complete"
+    assert f"{call}: ranks 0 and 2 have come, rank 1 has not" in " ".join(said.out.split())
+    assert "rank 1 was last seen after call 1 of group '1', allreduce, at load (script.py:" \
+        in said.err  # fmt: skip
+    assert said.err.count("is not complete") == 1
+
+
+def test_a_job_that_goes_on_leaves_no_file(tmp_path):
+    folder = tmp_path / "dumps"
+    launch(tmp_path, HANGS, folder, "waits")
+    assert not list(folder.glob("*/*"))
