@@ -150,7 +150,7 @@ JOB_FILES = [f"tests/python/test_{name}.py" for name in JOBS]
 def mpi_suites() -> list[Suite]:
     """The MPI tests as CTest knows them: one for each family and number of ranks."""
     listing = subprocess.run(
-        ["ctest", "--test-dir", "build/release", "-N", "-E", "^core$"],
+        ["ctest", "--test-dir", "build/release", "-N", "-E", "^(core|worlds)$"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     ).stdout  # fmt: skip
     names = re.findall(r"Test\s+#\d+: (\S+)", listing)
@@ -176,6 +176,7 @@ def suites() -> list[Suite]:
               needs=["cmake", "--preset", "tidy"], compiles=True),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests"), compiles=True),
+        Suite("worlds", ["build/release/worlds/latecomer_worlds", "1", "1000", "12", "80"]),
         *soaks(),
         *mpi_suites(),
         ahead("jobs", [*pytest, *JOB_FILES], 1200),
