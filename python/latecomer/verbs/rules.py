@@ -28,23 +28,20 @@ class Options(Nodes):
 
     file: File
     collective: Annotated[str | None, option(
-        "--collective", "NAME", "Ask about a call of allreduce, allgather, reduce, bcast, gather "
-        "or scatter. By default all rules are listed."
+        "--collective", "NAME", "By default all rules are listed."
     )] = None  # fmt: skip
     ranks: Annotated[int | None, option(
-        "--ranks", "N", "Ask about a communicator of so many ranks.", min=1, max=MOST_OF_JOB
+        "--ranks", "N", "", min=1, max=MOST_OF_JOB
     )] = None  # fmt: skip
     bytes: Annotated[str | None, option(
-        "--bytes", "SIZE", "Ask about a message of this size, as in 4MiB: the whole vector."
+        "--bytes", "SIZE", ""
     )] = None  # fmt: skip
     delay: Annotated[str | None, option(
-        "--delay", "TIME", "Expect so much time from the first arrival to the last, as in 300ms. "
-        "The default is 0.", old=("--imbalance",)
+        "--delay", "TIME", "The default is 0.", old=("--imbalance",)
     )] = None  # fmt: skip
     late_ranks: LateRanks = 1
     network: Annotated[str | None, option(
-        "--network", "COSTS", "Take the time of a transfer from these costs, as in "
-        "alpha=50us,beta=8ns. The default is LATECOMER_NETWORK, else the file's."
+        "--network", "COSTS", "The default is LATECOMER_NETWORK, else the file's."
     )] = None  # fmt: skip
     json: Json = False
 
@@ -74,10 +71,10 @@ class ExportOptions:
 
     file: File
     format: Annotated[str, option(
-        "--format", "openmpi-4|openmpi-6|mpich-csel", "Write for Open MPI 4.1 and 5, for Open MPI "
-        "6, or for MPICH."
+        "--format", "openmpi-4|openmpi-6|mpich-csel", "For Open MPI 4.1 and 5, for Open MPI 6, "
+        "or for MPICH."
     )]  # fmt: skip
-    output: Annotated[Path, option("--output", "FILE", "Write the tuning file here.")]
+    output: Annotated[Path, option("--output", "FILE", "")]
     imbalance: Annotated[float, option(
         "--imbalance", "FACTOR", "Take the rules for ranks that come so far apart, in transfer "
         "times of the message: MPI libraries do not know who is late. 0: they come together.",
