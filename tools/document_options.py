@@ -29,12 +29,11 @@ def verbs(group: Group = COMMANDS, path: str = "") -> Iterator[tuple[str, list[P
 
 
 def table() -> str:
-    """The rows: spellings, words, and the verbs that have the option."""
-    lines = ["| option | meaning | of |", "| --- | --- | --- |"]
+    """The rows: spellings and words."""
+    lines = ["| option | meaning |", "| --- | --- |"]
     for name, words in sorted(COMMON.items()):
-        having = [verb for verb, every in verbs() if name in {each.name for each in every}]
         short = f", `{SHORT[name]}`" if name in SHORT else ""
-        lines.append(f"| `{name}`{short} | {words} | {', '.join(having)} |")
+        lines.append(f"| `{name}`{short} | {words} |")
     return "\n".join(lines) + "\n"
 
 

@@ -50,7 +50,7 @@ typedef struct latecomer_problem {
   const int64_t* parts;   /* elements of each rank's part; NULL: as equal as possible */
 } latecomer_problem;
 
-/* Returns the version of the library, as in "1.2.3". */
+/* Returns the version of the library, as in "0.1.0". */
 LATECOMER_API const char* latecomer_version(void);
 
 /* Returns the message of this thread's last error; "" if there was none. It is valid until the

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # docs/commands.md has them as a table, which tools/document_options.py writes.
 COMMON = {
     "--algorithms": "Take these algorithms, with parameters, as in ring,linear_tree:segments=8.",
-    "--arrivals": "Let the ranks arrive so.",
+    "--arrivals": "Let the ranks arrive in this pattern, or at these times.",
     "--budget": "Work for about this long.",
     "--bytes": "Use vectors of this size, as in 4MiB.",
     "--collective": "Take calls of allreduce, allgather, reduce, bcast, gather or scatter.",
@@ -96,7 +96,7 @@ def refuse(why: str, options: Mapping[str, object]) -> None:
 
 Json = Annotated[bool, flag("--json")]
 Arrivals = Annotated[str, option(
-    "--arrivals", "|".join(choices.PATTERNS), "By a pattern, at random; by a CSV file, with one "
+    "--arrivals", "|".join(choices.PATTERNS), "At random; by a CSV file, with one "
     "line for each iteration and the delay of each rank: 0,0.005,0 or 0,5ms,0; by a FILE of "
     "latecomer atlas, where WHICH is a collective or the number of a place."
 )]  # fmt: skip
