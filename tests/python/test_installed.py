@@ -339,7 +339,12 @@ def _run_drop_in(command, found, folder):
 
 
 def test_options_of_the_spack_recipe_are_options_of_cmake():
-    recipe = (ROOT / "packaging/spack/packages/latecomer/package.py").read_text()
+    repo = ROOT / "packaging/spack/spack_repo/latecomer"
+    recipe = (repo / "packages/latecomer/package.py").read_text()
+    # From Spack 1.0 on: the namespace is the path below spack_repo.
+    assert f"namespace: {repo.name}\n" in (repo / "repo.yaml").read_text()
+    assert "resolve().parents[6]" in recipe
+    assert (repo / "packages/latecomer/package.py").parents[6] == ROOT
     options = (ROOT / "CMakeLists.txt").read_text() + (
         ROOT / "cmake/mpi_families.cmake"
     ).read_text()
