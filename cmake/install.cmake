@@ -14,9 +14,14 @@ set(LATECOMER_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 set(LATECOMER_PROGRAM_DIR ${CMAKE_INSTALL_LIBEXECDIR}/latecomer)
 set(LATECOMER_BUILT_LIBRARIES ${PROJECT_BINARY_DIR}/lib)
 
-# Before 1.0 each minor version may change the C API. Files have the name that programs load, and one
+# Before 1.0 each minor version may change the C API, from then on each major one. Files have the name that programs load, and one
 # link to it: the Python package, which holds no links, can have the same files.
-set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR})
+set(LATECOMER_COMPATIBILITY SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  string(APPEND LATECOMER_SOVERSION .${PROJECT_VERSION_MINOR})
+  set(LATECOMER_COMPATIBILITY ${LATECOMER_COMPATIBILITY})
+endif()
 set(LATECOMER_EXPORTS ${PROJECT_BINARY_DIR}/exports.map)
 file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
   CONTENT "LATECOMER_@LATECOMER_SOVERSION@ {\n  global: latecomer_*; MPI_Finalize;\n  local: *;\n};\n")
@@ -137,7 +142,7 @@ configure_package_config_file(cmake/latecomer-config.cmake.in
   ${PROJECT_BINARY_DIR}/latecomer-config.cmake INSTALL_DESTINATION ${LATECOMER_CMAKE_DIR}
   NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/latecomer-config-version.cmake
-  COMPATIBILITY SameMinorVersion)
+  COMPATIBILITY ${LATECOMER_COMPATIBILITY})
 install(EXPORT latecomer NAMESPACE latecomer:: FILE latecomer-targets.cmake
   DESTINATION ${LATECOMER_CMAKE_DIR})
 install(FILES ${PROJECT_BINARY_DIR}/latecomer-config.cmake

@@ -70,3 +70,9 @@ def ranks_of(family: mpi.Family, program: Path, env=None) -> str:
 
 def files_below(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+def so_version(version: str) -> str:
+    """The version in the names of libraries: before 1.0 each minor version may change them."""
+    major, minor, _ = version.split(".")
+    return f"{major}.{minor}" if major == "0" else major

@@ -394,6 +394,7 @@ def test_doctor_says_whether_programs_can_run(monkeypatch, built):
         return Path("/x.so")
 
     monkeypatch.setattr(checks.preload, "library", library)
+    monkeypatch.setattr(checks, "_loads", lambda path: True)
     monkeypatch.setattr(mpi, "families", lambda: [FAMILY])
     found = checks.findings()
     assert checks.can_run(found) == ["mpich"] * built
@@ -401,6 +402,36 @@ def test_doctor_says_whether_programs_can_run(monkeypatch, built):
     yes = "ready: `latecomer run -- mpirun ...` can run here, for programs of mpich"
     assert said == (yes if built else "not ready for `latecomer run -- mpirun ...`: it needs an MPI "
                     "library and the drop-in library")  # fmt: skip
+
+
+def test_doctor_tries_the_library(monkeypatch, tmp_path):
+    broken = tmp_path / "library.so"
+    broken.write_text("no library")
+    monkeypatch.setattr(checks.preload, "library", lambda: broken)
+    found = checks._dropin()
+    assert not found.ok
+    assert found.text == f"{broken} cannot be loaded"
+
+
+def test_doctor_looks_at_memory_clock_and_packages(monkeypatch, tmp_path):
+    monkeypatch.setattr(checks, "_SHM", str(tmp_path / "absent"))
+    assert not checks._shared_memory().ok
+    monkeypatch.setattr(checks, "_SHM", str(tmp_path))
+    monkeypatch.setattr(checks, "_ROOM", 0)
+    assert checks._shared_memory().ok
+    source = tmp_path / "source"
+    monkeypatch.setattr(checks, "_CLOCK", source)
+    assert checks._clock().ok
+    source.write_text("hpet\n")
+    assert "boot with clocksource=tsc" in checks._clock().remedy
+    assert not checks._clock().ok
+    source.write_text("kvm-clock\n")
+    assert checks._clock().text == "CLOCK_MONOTONIC from kvm-clock"
+    assert checks._clock().ok
+    assert checks._package("numpy").ok
+    monkeypatch.setitem(checks._NEEDED_BY, "latecomer-absent", "for nothing")
+    found = checks._package("latecomer-absent")
+    assert (found.ok, found.remedy) == (False, "for nothing: pip install latecomer-absent")
 
 
 def test_doctor_says_what_to_do(capsys, monkeypatch):

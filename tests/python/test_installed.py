@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 
+import latecomer
 import pytest
 from install_helpers import (
     BUILD,
@@ -19,6 +20,7 @@ from install_helpers import (
     of_family,
     ranks_of,
     run,
+    so_version,
 )
 from latecomer.launch import mpi
 from mpi_helpers import FAMILIES, installed
@@ -27,8 +29,10 @@ pytestmark = [
     pytest.mark.skipif(not (BUILD / "lib").is_dir(), reason="no release build"),
     pytest.mark.skipif(not shutil.which("cmake"), reason="no CMake"),
 ]
-HANDLED = "latecomer 0.1.0: 3 ranks, 1 call handled"
-SIMULATED = "latecomer 0.1.0: rank 0 leaves after"
+VERSION = latecomer.__version__
+SOVERSION = so_version(VERSION)
+HANDLED = f"latecomer {VERSION}: 3 ranks, 1 call handled"
+SIMULATED = f"latecomer {VERSION}: rank 0 leaves after"
 THROWS = """
 #include <stdexcept>
 #include <latecomer/latecomer_mpi.h>
@@ -106,7 +110,7 @@ def test_libraries_export_the_functions_of_the_headers_and_no_others(moved):
 
 
 def test_libraries_are_loaded_by_a_name_with_the_version_of_their_interface(moved):
-    name = "liblatecomer_core.so.0.1"
+    name = f"liblatecomer_core.so.{SOVERSION}"
     assert f"[{name}]" in run("readelf", "-d", moved / "lib" / "liblatecomer_core.so")
     assert (moved / "lib" / name).exists()
 
@@ -183,7 +187,7 @@ def test_a_project_with_pkg_config_and_no_mpi(plain, tmp_path):
     flags = words(plain, "--cflags", "--libs", "latecomer-core").split()
     run("cc", EXAMPLE / "plan.c", *flags, f"-Wl,-rpath,{plain}/lib", "-o", tmp_path / "plan")
     assert SIMULATED in run(tmp_path / "plan")
-    assert words(plain, "--modversion", "latecomer-core").strip() == "0.1.0"
+    assert words(plain, "--modversion", "latecomer-core").strip() == VERSION
 
 
 def test_exceptions_of_an_operator_pass_through_a_shared_library(plain, family, tmp_path):
@@ -213,7 +217,7 @@ def test_exceptions_of_an_operator_pass_through_a_shared_library(plain, family, 
          "MPI could not be found"),
         ("set(CMAKE_C_COMPILER_LOADED FALSE)\nfind_package(latecomer REQUIRED COMPONENTS mpi)",
          "or mpi in a project in C whose MPI CMake finds"),
-        ("find_package(latecomer 0.2 REQUIRED)", "version: 0.1.0"),
+        ("find_package(latecomer 9.9 REQUIRED)", f"version: {VERSION}"),
         ("set(MPI_C_INCLUDE_DIRS ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
          "find_package(latecomer REQUIRED COMPONENTS {family})",
          "'{family}' does not fit the MPI that find_package(MPI) found, of kind 'mpi'"),
@@ -261,7 +265,7 @@ def test_uninstalling_leaves_nothing_and_spares_what_is_not_ours(tmp_path):
         run("cpack", "--config", BUILD / "CPackConfig.cmake", "-B", tmp_path / "packed")
         shutil.copy(BUILD / "installed.txt", manifest)
     shutil.rmtree(tmp_path / "packed")
-    assert "lib/liblatecomer_core.so.0.1" in files_below(prefix)
+    assert f"lib/liblatecomer_core.so.{SOVERSION}" in files_below(prefix)
     run("cmake", f"-DMANIFEST={manifest}", "-P", ROOT / "cmake" / "uninstall.cmake")
     assert files_below(prefix) == {"lib", "lib/other.so"}
 
@@ -276,7 +280,7 @@ def test_a_project_with_the_python_package(tmp_path):
         "-w", tmp_path, "-C", f"cmake.source-dir={ROOT}/packaging/wheel",
         "-C", f"cmake.define.LATECOMER_BUILD={BUILD}", "-C", f"build-dir={tmp_path}/wheel",
         cwd=tmp_path)  # fmt: skip
-    (wheel,) = tmp_path.glob("latecomer-0.1.0-*.whl")
+    (wheel,) = tmp_path.glob(f"latecomer-{VERSION}-*.whl")
     # A Python of its own, with the packages that latecomer needs from this one.
     run(sys.executable, "-m", "venv", tmp_path / "venv")
     (packages,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
@@ -287,7 +291,7 @@ def test_a_project_with_the_python_package(tmp_path):
     command, clean = tmp_path / "venv" / "bin" / "latecomer", {"PYTHONPATH": ""}
     run(*pip, "install", "--no-deps", "--no-compile", wheel, env=clean)
 
-    assert run(command, "--version", env=clean) == "latecomer 0.1.0\n"
+    assert run(command, "--version", env=clean) == f"latecomer {VERSION}\n"
     prefix = run(command, "where", env=clean).strip()
     assert prefix == str(packages / "latecomer")
     assert "online_owners" in run(command, "algorithms", "--json", env=clean)
@@ -335,7 +339,12 @@ def _run_drop_in(command, found, folder):
 
 
 def test_options_of_the_spack_recipe_are_options_of_cmake():
-    recipe = (ROOT / "packaging/spack/packages/latecomer/package.py").read_text()
+    repo = ROOT / "packaging/spack/spack_repo/latecomer"
+    recipe = (repo / "packages/latecomer/package.py").read_text()
+    # From Spack 1.0 on: the namespace is the path below spack_repo.
+    assert f"namespace: {repo.name}\n" in (repo / "repo.yaml").read_text()
+    assert "resolve().parents[6]" in recipe
+    assert (repo / "packages/latecomer/package.py").parents[6] == ROOT
     options = (ROOT / "CMakeLists.txt").read_text() + (
         ROOT / "cmake/mpi_families.cmake"
     ).read_text()

@@ -36,7 +36,7 @@ def run_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_all_is_as_with_mpi4py_itself(name, ranks):
-    assert len(run_job(name, ranks).mistakes) == 15
+    assert len(run_job(name, ranks).mistakes) == 17
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -3,14 +3,15 @@
     >>> from mpi4py import MPI
     >>> import latecomer
     >>> comm = latecomer.Communicator(MPI.COMM_WORLD)
-    >>> comm.allreduce(mine, total, MPI.SUM)
+    >>> comm.Allreduce(mine, total, MPI.SUM)
 
-The functions below are the same with a communicator as first argument, and with that
-communicator's settings as they are: before `Communicator(comm)` or `set_algorithm` the MPI library
-carries them out. This package needs mpi4py; the rest of latecomer does not.
+This package needs mpi4py; the rest of latecomer does not.
 """
 
 from __future__ import annotations
+
+import warnings
+from typing import Any
 
 try:
     import mpi4py.MPI as MPI  # noqa: PLR0402 - the message below is about this import
@@ -28,6 +29,8 @@ from .observation import Observation, observe
 from .request import Request
 from .statistics import Arrivals, Kind, Statistics, Times
 
+_FUNCTIONS = ("allreduce", "reduce", "bcast", "allgather", "allgatherv", "gather", "scatter")
+
 __all__ = [
     "Arrivals",
     "Communicator",
@@ -40,49 +43,19 @@ __all__ = [
     "Statistics",
     "Summary",
     "Times",
-    "allgather",
-    "allgatherv",
-    "allreduce",
-    "bcast",
-    "gather",
     "observe",
-    "reduce",
-    "scatter",
 ]
 
 
-def allreduce(comm: MPI.Comm, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM) -> None:
-    """As Communicator.allreduce, with the communicator's settings."""
-    settled(comm).allreduce(sendbuf, recvbuf, op)
+def __getattr__(name: str) -> Any:
+    """allreduce(comm, ...) and so on: deprecated. Communicator's methods are the same."""
+    if name not in _FUNCTIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    method = name.capitalize()
 
+    def call(comm: MPI.Comm, *arguments: Any, **words: Any) -> None:
+        right = f"Communicator(comm, algorithm=None, estimate=None).{method}"
+        warnings.warn(f"latecomer.mpi.{name} is deprecated; write {right}", DeprecationWarning, 2)
+        getattr(settled(comm), method)(*arguments, **words)
 
-def reduce(
-    comm: MPI.Comm, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM, root: int = 0
-) -> None:
-    """As Communicator.reduce, with the communicator's settings."""
-    settled(comm).reduce(sendbuf, recvbuf, op, root)
-
-
-def bcast(comm: MPI.Comm, buffer: Spec, root: int = 0) -> None:
-    """As Communicator.bcast, with the communicator's settings."""
-    settled(comm).bcast(buffer, root)
-
-
-def allgather(comm: MPI.Comm, sendbuf: Spec, recvbuf: Spec) -> None:
-    """As Communicator.allgather, with the communicator's settings."""
-    settled(comm).allgather(sendbuf, recvbuf)
-
-
-def allgatherv(comm: MPI.Comm, sendbuf: Spec, recvbuf: Spec) -> None:
-    """As Communicator.allgatherv, with the communicator's settings."""
-    settled(comm).allgatherv(sendbuf, recvbuf)
-
-
-def gather(comm: MPI.Comm, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
-    """As Communicator.gather, with the communicator's settings."""
-    settled(comm).gather(sendbuf, recvbuf, root)
-
-
-def scatter(comm: MPI.Comm, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
-    """As Communicator.scatter, with the communicator's settings."""
-    settled(comm).scatter(sendbuf, recvbuf, root)
+    return call

@@ -1,47 +1,52 @@
-"""Collectives on an mpi4py communicator, executed by latecomer."""
+"""mpi4py's communicator, with collectives that latecomer executes."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
-from . import calls, statistics
+from . import calls, lower, statistics
 from .buffers import Spec
 from .calls import Call
-from .library import handle, library
+from .library import Library, handle, library
 from .request import Request
 
 COLLECTIVES = ("allreduce", "reduce", "bcast", "allgather", "gather", "scatter")
 
 
-class Communicator:
-    """latecomer's collectives on an mpi4py communicator.
+class Communicator(MPI.Intracomm):
+    """mpi4py's communicator, with collectives that latecomer executes.
 
         from mpi4py import MPI
         import latecomer, numpy
 
         comm = latecomer.Communicator(MPI.COMM_WORLD)
         total = numpy.empty_like(gradient)
-        comm.allreduce(gradient, total)
+        comm.Allreduce(gradient, total)
 
-    Methods take buffers as the upper-case methods of mpi4py do: arrays, [array, count, datatype],
-    MPI.IN_PLACE. They have MPI's meaning, and all ranks must call them in the same order. Counts
-    may exceed 2**31 - 1. Operators and datatypes of the program are allowed. Memory must be the
-    processor's. Errors of MPI or latecomer raise MPI.Exception; a buffer that cannot be read raises
-    TypeError, ValueError or BufferError, and a root that is no int of C TypeError or OverflowError,
-    before anything is sent.
+    It is an MPI.Intracomm on the communicator that it was made of. Allreduce, Reduce, Bcast,
+    Allgather, Allgatherv, Gather and Scatter are latecomer's and take mpi4py's arguments; all other
+    methods are mpi4py's. Counts may exceed 2**31 - 1. Memory must be the processor's. Errors of MPI
+    or latecomer raise MPI.Exception; a buffer that cannot be read raises TypeError, ValueError or
+    BufferError, and a root that is no int of C TypeError or OverflowError, before anything is sent.
 
-    Settings belong to the MPI communicator, not to this object: two objects of one communicator
-    share them. Source: latecomer_mpi.h.
+    Settings belong to the communicator of MPI, not to this object: two objects of one communicator
+    share them. Dup, Split and the like return communicators without settings. Source:
+    latecomer_mpi.h.
     """
+
+    def __new__(cls, comm: MPI.Comm | None = None, **_settings: Any) -> Communicator:
+        """Make an object on the communicator's handle; `comm` is None in Dup and the like."""
+        return super().__new__(cls, comm)
 
     def __init__(
         self,
-        comm: MPI.Comm,
+        comm: MPI.Comm,  # noqa: ARG002 - taken by __new__
         *,
         algorithm: str | Mapping[str, str] | None = "auto",
         estimate: str | None = "online",
@@ -52,8 +57,6 @@ class Communicator:
         `estimate`: see set_estimate(). None leaves a setting as it is; with None for both this is
         local, otherwise all ranks of the communicator must call it.
         """
-        self.comm = comm
-        self._library = library()
         if algorithm is not None:
             chosen = (
                 dict.fromkeys(COLLECTIVES, algorithm) if isinstance(algorithm, str) else algorithm
@@ -64,18 +67,12 @@ class Communicator:
             self.set_estimate(estimate)
 
     @property
-    def rank(self) -> int:
-        """This rank's number."""
-        return self.comm.Get_rank()
-
-    @property
-    def size(self) -> int:
-        """The number of ranks."""
-        return self.comm.Get_size()
+    def _library(self) -> Library:
+        return library()
 
     # ---- collectives
 
-    def allreduce(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM) -> None:
+    def Allreduce(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM) -> None:
         """Combine the ranks' vectors; every rank gets the result, in the same bits.
 
         `sendbuf` and `recvbuf` hold equally many elements; MPI.IN_PLACE as `sendbuf`: the vector is
@@ -83,32 +80,42 @@ class Communicator:
         """
         self._run_all(calls.allreduce(sendbuf, recvbuf, op))
 
-    def reduce(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM, root: int = 0) -> None:
+    def Reduce(self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM, root: int = 0) -> None:
         """Combine the ranks' vectors; the root gets the result. Elsewhere `recvbuf` may be None."""
-        self._run_all(calls.reduce(sendbuf, recvbuf, op, root, self.comm))
+        self._run_all(calls.reduce(sendbuf, recvbuf, op, root, self))
 
-    def bcast(self, buffer: Spec, root: int = 0) -> None:
+    def Bcast(self, buf: Spec, root: int = 0) -> None:
         """Send the root's vector to all ranks."""
-        self._run(calls.bcast(buffer, root, self.comm))
+        self._run(calls.bcast(buf, root, self))
 
-    def allgather(self, sendbuf: Spec, recvbuf: Spec) -> None:
+    def Allgather(self, sendbuf: Spec, recvbuf: Spec) -> None:
         """Collect equal parts of all ranks on every rank, in rank order.
 
         `recvbuf` holds `size` parts; a count in it is that of one part.
         """
-        self._run(calls.allgather(sendbuf, recvbuf, self.comm))
+        self._run(calls.allgather(sendbuf, recvbuf, self))
 
-    def allgatherv(self, sendbuf: Spec, recvbuf: Spec) -> None:
+    def Allgatherv(self, sendbuf: Spec, recvbuf: Spec) -> None:
         """Collect parts of different sizes: `recvbuf` is [data, counts, displacements, type]."""
-        self._run(calls.allgatherv(sendbuf, recvbuf, self.comm))
+        self._run(calls.allgatherv(sendbuf, recvbuf, self))
 
-    def gather(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
+    def Gather(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
         """Collect equal parts of all ranks on the root. Elsewhere `recvbuf` may be None."""
-        self._run(calls.gather(sendbuf, recvbuf, root, self.comm))
+        self._run(calls.gather(sendbuf, recvbuf, root, self))
 
-    def scatter(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
+    def Scatter(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
         """Send each rank its part of the root's vector. Elsewhere `sendbuf` may be None."""
-        self._run(calls.scatter(sendbuf, recvbuf, root, self.comm))
+        self._run(calls.scatter(sendbuf, recvbuf, root, self))
+
+    # ---- mpi4py's methods for objects; with buffers they have latecomer's old meaning
+
+    allreduce = lower.either("allreduce")
+    reduce = lower.either("reduce")
+    allgather = lower.either("allgather")
+    gather = lower.either("gather")
+    scatter = lower.either("scatter")
+    bcast = lower.bcast
+    allgatherv = lower.allgatherv
 
     # ---- persistent calls
 
@@ -120,27 +127,27 @@ class Communicator:
         self, sendbuf: Spec, recvbuf: Spec, op: MPI.Op = MPI.SUM, root: int = 0
     ) -> Request:
         """Announce a reduce."""
-        return self._announced(calls.reduce(sendbuf, recvbuf, op, root, self.comm))
+        return self._announced(calls.reduce(sendbuf, recvbuf, op, root, self))
 
     def bcast_init(self, buffer: Spec, root: int = 0) -> Request:
         """Announce a broadcast."""
-        return self._announced([calls.bcast(buffer, root, self.comm)])
+        return self._announced([calls.bcast(buffer, root, self)])
 
     def allgather_init(self, sendbuf: Spec, recvbuf: Spec) -> Request:
         """Announce an all-gather."""
-        return self._announced([calls.allgather(sendbuf, recvbuf, self.comm)])
+        return self._announced([calls.allgather(sendbuf, recvbuf, self)])
 
     def allgatherv_init(self, sendbuf: Spec, recvbuf: Spec) -> Request:
         """Announce an all-gather of parts of different sizes."""
-        return self._announced([calls.allgatherv(sendbuf, recvbuf, self.comm)])
+        return self._announced([calls.allgatherv(sendbuf, recvbuf, self)])
 
     def gather_init(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> Request:
         """Announce a gather."""
-        return self._announced([calls.gather(sendbuf, recvbuf, root, self.comm)])
+        return self._announced([calls.gather(sendbuf, recvbuf, root, self)])
 
     def scatter_init(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> Request:
         """Announce a scatter."""
-        return self._announced([calls.scatter(sendbuf, recvbuf, root, self.comm)])
+        return self._announced([calls.scatter(sendbuf, recvbuf, root, self)])
 
     # ---- settings
 
@@ -196,7 +203,7 @@ class Communicator:
 
     def stats(self) -> statistics.Statistics:
         """The calls on the communicator so far, by kind. Local."""
-        return statistics.read(self._library, self.comm)
+        return statistics.read(self._library, self)
 
     def arrivals(self) -> statistics.Arrivals:
         """When each rank entered the last handled call, and is expected in the next. Local.
@@ -220,11 +227,11 @@ class Communicator:
         return seconds.value
 
     def _set(self, function: str, *arguments: object) -> None:
-        self._library.call(function, handle(self.comm), *arguments)
+        self._library.call(function, handle(self), *arguments)
 
     def _run(self, call: Call) -> None:
         try:
-            self._library.call(call.function, *call.arguments, handle(self.comm))
+            self._library.call(call.function, *call.arguments, handle(self))
         finally:
             call.free()
 
@@ -233,7 +240,7 @@ class Communicator:
             self._run(call)
 
     def _announced(self, some: Iterable[Call]) -> Request:
-        return Request(self._library, self.comm, list(some))
+        return Request(self._library, self, list(some))
 
 
 def settled(comm: MPI.Comm) -> Communicator:

@@ -122,7 +122,7 @@ def _exchange(comm: MPI.Comm, seen: Sequence[tuple[_Counts, _Counts]], elapsed: 
         last += after.last - before.last
         _add_new(mine, before, after)
     everyone = comm.allgather((socket.gethostname(), elapsed, mine))
-    last = comm.bcast(last)
+    last = comm.allgather(last)[0]  # bcast may take it for a buffer
     all_times = [times for _, _, times in everyone]
     return Summary(tuple(
         RankSummary(rank, host, seconds, times.calls, times.told, int(last[rank]),

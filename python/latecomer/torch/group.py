@@ -173,7 +173,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
                 sizes = [each.numel() * each.element_size() for each in many]
                 flat = torch.empty(sum(sizes), dtype=torch.uint8)
                 mine = tensors.moved(tensors.dense(source))
-                comm.allgatherv(mine, [tensors.moved(flat)[0], sizes, None, MPI.BYTE])
+                comm.Allgatherv(mine, [tensors.moved(flat)[0], sizes, None, MPI.BYTE])
                 _hand_out(many, flat)
             return outputs
 
@@ -195,7 +195,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
         def task(comm: Communicator) -> torch.Tensor:
             whole = tensors.dense(output)
             mine = tensors.moved(tensors.apart(source, whole))
-            comm.allgather(mine, [tensors.moved(whole)[0], mine[1], MPI.BYTE])
+            comm.Allgather(mine, [tensors.moved(whole)[0], mine[1], MPI.BYTE])
             tensors.write_back(output, whole)
             return output
 
@@ -222,7 +222,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
             mine = tensors.moved(tensors.dense(source))
             flat = torch.empty(mine[1] * self.size() if at_root else 0, dtype=torch.uint8)
             whole = [tensors.moved(flat)[0], mine[1], MPI.BYTE] if at_root else None
-            comm.gather(mine, whole, root)
+            comm.Gather(mine, whole, root)
             if at_root:
                 _hand_out(outputs[0], flat)
             return outputs
@@ -241,7 +241,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):
                 parts = [tensors.dense(each).reshape(-1) for each in inputs[0]]
                 flat = torch.cat(parts)
                 whole = [tensors.moved(flat)[0], tensors.moved(mine)[1], MPI.BYTE]
-            comm.scatter(whole, tensors.moved(mine), root)
+            comm.Scatter(whole, tensors.moved(mine), root)
             tensors.write_back(output, mine)
             return [output]
 
@@ -357,7 +357,7 @@ def _each(some: Tensors, call: Callable[..., None], *arguments: Any) -> Tensors:
 
 def _allreduce(tensor: torch.Tensor, comm: Communicator, op: Any) -> None:
     wide = tensors.widened(tensor)
-    comm.allreduce(MPI.IN_PLACE, tensors.combined(wide), tensors.operator(op, wide.dtype))
+    comm.Allreduce(MPI.IN_PLACE, tensors.combined(wide), tensors.operator(op, wide.dtype))
     _divide(wide, op, comm.size)
     tensors.write_back(tensor, wide)
 
@@ -366,16 +366,16 @@ def _reduce(tensor: torch.Tensor, comm: Communicator, op: Any, root: int) -> Non
     wide = tensors.widened(tensor)
     mine, mpi_op = tensors.combined(wide), tensors.operator(op, wide.dtype)
     if comm.rank != root:
-        comm.reduce(mine, None, mpi_op, root)
+        comm.Reduce(mine, None, mpi_op, root)
         return
-    comm.reduce(MPI.IN_PLACE, mine, mpi_op, root)
+    comm.Reduce(MPI.IN_PLACE, mine, mpi_op, root)
     _divide(wide, op, comm.size)
     tensors.write_back(tensor, wide)
 
 
 def _broadcast(tensor: torch.Tensor, comm: Communicator, root: int) -> None:
     whole = tensors.dense(tensor)
-    comm.bcast(tensors.moved(whole), root)
+    comm.Bcast(tensors.moved(whole), root)
     tensors.write_back(tensor, whole)
 
 

@@ -49,7 +49,7 @@ class HookState:
 
         def task(communicator: Communicator) -> torch.Tensor:
             wide = tensors.widened(tensor)
-            communicator.allreduce(MPI.IN_PLACE, tensors.combined(wide))
+            communicator.Allreduce(MPI.IN_PLACE, tensors.combined(wide))
             tensors.write_back(tensor, wide)
             return tensor
 

@@ -22,8 +22,7 @@ Names = Annotated[
 ]
 Collective = Annotated[
     str | None,
-    option("--collective", "NAME", "List algorithms of allreduce, allgather, reduce, bcast, gather "
-           "or scatter. The default is all."),
+    option("--collective", "NAME", "The default is all."),
 ]  # fmt: skip
 
 

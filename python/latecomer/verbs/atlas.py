@@ -31,19 +31,18 @@ Name = Annotated[
 ]  # fmt: skip
 Output = Annotated[
     Path | None,
-    option("--output", "FILE", "Write the arrivals to this Parquet file. The default is NAME, or "
-           "'arrivals', and .parquet."),
+    option("--output", "FILE", "It is a Parquet file. The default is NAME, or 'arrivals', and "
+    ".parquet."),
 ]  # fmt: skip
 Deadline = Annotated[
     Seconds | None,
-    option("--deadline", "TIME", "Kill the run after this time: 90, 10m or 2h. None by default."),
+    option("--deadline", "TIME", "None by default."),
 ]
 Files = Annotated[list[Path], argument("FILE...", "Files that `latecomer atlas record` wrote.")]
 Network = Annotated[
     str,
-    option("--network", "COSTS", "Say what could be saved on a network of these costs at most, as "
-           "in alpha=50us,beta=8ns,gamma=0.1ns, or those in @FILE. By default the network costs "
-           "nothing, and all time after the last arrival could be saved."),
+    option("--network", "COSTS", "What could be saved is told for them. By default the network "
+    "costs nothing, and all time after the last arrival could be saved."),
 ]  # fmt: skip
 
 

@@ -16,15 +16,12 @@ class Options(Result, Where, Question):
     """The options of bench."""
 
     algorithms: Annotated[str, option(
-        "--algorithms", "LIST", "Measure these algorithms: all, or names with parameters, as in "
-        "native,ring,linear_tree:segments=8."
+        "--algorithms", "LIST", "Or all."
     )] = "all"  # fmt: skip
     bytes: Annotated[str | None, option(
-        "--bytes", "SIZE", "Use a vector of this size, as in 4MiB. The default is 1MiB."
+        "--bytes", "SIZE", "The default is 1MiB."
     )] = None  # fmt: skip
-    count: Annotated[
-        str | None, option("--count", "N", "Use a vector of so many numbers, as in 1Mi.")
-    ] = None
+    count: Annotated[str | None, option("--count", "N", "")] = None
     imbalance: Annotated[str, option(
         "--uneven", "|".join(choices.IMBALANCES), "Choose what the delays make uneven. phase: a "
         "late rank computes so much longer before the call. data: its image holds more pixels "
@@ -41,7 +38,7 @@ class Options(Result, Where, Question):
         "--estimate online.", min=0, max=1
     )] = 0.5  # fmt: skip
     iterations: Annotated[int, option(
-        "--iterations", "N", "Measure so many iterations at each delay.", min=1, max=MOST_ITERATIONS
+        "--iterations", "N", "", min=1, max=MOST_ITERATIONS
     )] = 32  # fmt: skip
     warmup: Annotated[int, option(
         "--warmup", "N", "Run so many iterations first without recording them; auto makes 9 more "

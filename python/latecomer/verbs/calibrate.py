@@ -23,7 +23,7 @@ class Options(Where):
         str | None, declare.option("--network", "PLACE", "The old name of --place.", hidden=True)
     ] = None
     budget: Annotated[str, option(
-        "--budget", "TIME", "Measure for about this long, from 1s to one day (86400s)."
+        "--budget", "TIME", "From 1s to one day (86400s)."
     )] = "30s"  # fmt: skip
     save: Annotated[Path | None, option(
         "--save", "FILE", "Save the costs in this file. The default is the file that bench and "
@@ -31,12 +31,9 @@ class Options(Where):
     )] = None  # fmt: skip
     no_save: Annotated[bool, flag("--no-save", "Measure, and save nothing.")] = False
     output: Annotated[list[Path] | None, option(
-        "--output", "FILE", "Also write the result to this file: as JSON if its name ends in "
-        ".json, else as text."
+        "--output", "FILE", "As JSON if its name ends in .json, else as text."
     )] = None  # fmt: skip
-    plot: Annotated[
-        list[Path] | None, option("--plot", "FILE", "Draw a plot into this .svg or .png file.")
-    ] = None
+    plot: Annotated[list[Path] | None, option("--plot", "FILE", "")] = None
     keep: Annotated[Path | None, option("--samples", "FILE", "Keep all samples in this file.")] = (
         None
     )

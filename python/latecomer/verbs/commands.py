@@ -9,8 +9,8 @@ _LAB = Group(
     {name: f"latecomer.verbs.lab:{name}" for name in ("run", "check", "shell", "slurm")},
 )
 _RULES = Group(
-    "Check and explain files that say which algorithm serves which calls.",
-    {name: f"latecomer.verbs.rules:{name}" for name in ("check", "explain")},
+    "Check, explain and export files that say which algorithm serves which calls.",
+    {name: f"latecomer.verbs.rules:{name}" for name in ("check", "explain", "export")},
 )
 _ATLAS = Group(
     "Record the arrivals of programs without any names, and show what they were.",

@@ -16,22 +16,16 @@ if TYPE_CHECKING:
 
 Quiet = Annotated[bool, flag("--quiet", "Do not print the settings of the cluster on stderr.")]
 Command = Annotated[list[str], argument("COMMAND...", "A program and its arguments.")]
-Deadline = Annotated[
-    Seconds, option("--deadline", "TIME", "Kill everything after this time, as in 90, 10m or 2h.")
-]
-Rate = Annotated[
-    str, option("--rate", "R", "Limit every link to this rate: 100mbit, 200mbit, 1gbit ...")
-]
-PerNode = Annotated[
-    int, option("--per-node", "K", "Start so many ranks on each node.", min=1, max=LAB_PER_NODE)
-]
+Deadline = Annotated[Seconds, option("--deadline", "TIME", "")]
+Rate = Annotated[str, option("--rate", "R", "")]
+PerNode = Annotated[int, option("--per-node", "K", "", min=1, max=LAB_PER_NODE)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Links:
     """The hosts and links of a cluster."""
 
-    nodes: Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)]
+    nodes: Annotated[int, option("--nodes", "N", "", min=1, max=LAB_NODES)]
     rate: Rate
     burst: Annotated[str | None, option(
         "--burst", "BYTES", "Let a link pass so many bytes unshaped after a pause, as in 256KiB. "
@@ -74,8 +68,7 @@ class Run(Ranks):
 
     command: Command
     mpi: Annotated[str | None, option(
-        "--mpi", "openmpi|mpich", "Use this MPI library. The default is the one that COMMAND is "
-        "linked with."
+        "--mpi", "openmpi|mpich", "The default is the one that COMMAND is linked with."
     )] = None  # fmt: skip
     deadline: Deadline = DEFAULT_DEADLINE_S
     quiet: Quiet = False
@@ -107,7 +100,7 @@ def run(asked: Run) -> int:
 
 def slurm(
     command: Command,
-    nodes: Annotated[int, option("--nodes", "N", "Emulate so many nodes.", min=1, max=LAB_NODES)],
+    nodes: Annotated[int, option("--nodes", "N", "", min=1, max=LAB_NODES)],
     rate: Rate = "1gbit",
     per_node: PerNode = 1,
     deadline: Deadline = DEFAULT_DEADLINE_S,

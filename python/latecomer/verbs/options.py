@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ..base.limits import MOST_RANKS, MOST_SEED
 from ..command import declare
-from ..command.declare import Option, Seconds, UsageError, bad_value, flag
+from ..command.declare import Option, Seconds, UsageError, bad_value
 from ..lab.options import choices
 from ..lab.options.choices import one_of
 from ..launch.program import PREFIX
@@ -19,6 +19,32 @@ from ..launch.program import PREFIX
 if TYPE_CHECKING:
     from ..lab.bench.places import Place
 
+# The options that verbs share. Their help begins with these words, in every verb, and
+# docs/commands.md has them as a table, which tools/document_options.py writes.
+COMMON = {
+    "--algorithms": "Take these algorithms, with parameters, as in ring,linear_tree:segments=8.",
+    "--arrivals": "Let the ranks arrive in this pattern, or at these times.",
+    "--budget": "Work for about this long.",
+    "--bytes": "Use vectors of this size, as in 4MiB.",
+    "--collective": "Take calls of allreduce, allgather, reduce, bcast, gather or scatter.",
+    "--count": "Use vectors of so many elements, as in 64Ki.",
+    "--deadline": "End after this time, as in 90, 10m or 2h.",
+    "--delay": "Let late ranks come so much later, as in 5ms.",
+    "--format": "Write in this format.",
+    "--html": "Write a page into this file.",
+    "--iterations": "Repeat so many times at each delay.",
+    "--json": "Print JSON.",
+    "--mpi": "Use this MPI library.",
+    "--network": "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns, or those in @FILE.",
+    "--nodes": "Use so many nodes.",
+    "--output": "Write the result to this file.",
+    "--per-node": "Put so many consecutive ranks on each node.",
+    "--plot": "Draw into this file, an .svg or .png.",
+    "--ranks": "Use so many ranks.",
+    "--rate": "Limit each link to this rate, as in 200mbit.",
+    "--root": "Make this rank the root, in collectives that have one.",
+    "--seed": "Seed all that is random.",
+}
 SHORT = {"--ranks": "-n", "--output": "-o"}
 OLD = {  # names of earlier versions, which are accepted and not shown
     "--collective": ("--collectives",),
@@ -38,9 +64,15 @@ def option(
     max: float | None = None,  # noqa: A002
     old: tuple[str, ...] = (),
 ) -> Option:
-    """An option of a verb, with the spellings that the tables have for it."""
+    """An option of a verb, with the words and spellings that the tables have for it."""
+    help = f"{COMMON.get(name, '')} {help}".strip()  # noqa: A001
     every = (*OLD.get(name, ()), *old)
     return declare.option(name, metavar, help, SHORT.get(name, ""), min=min, max=max, old=every)
+
+
+def flag(name: str, help: str = "") -> Option:  # noqa: A002
+    """An option without a value, with the words that the table has for it."""
+    return declare.flag(name, f"{COMMON.get(name, '')} {help}".strip())
 
 
 def nodes_for(ranks: int | None, nodes: int | None, per_node: int | None) -> int | None:
@@ -62,18 +94,18 @@ def refuse(why: str, options: Mapping[str, object]) -> None:
             raise UsageError(f"{why}; leave out {name}")
 
 
-Json = Annotated[bool, flag("--json", "Print one JSON object.")]
+Json = Annotated[bool, flag("--json")]
 Arrivals = Annotated[str, option(
-    "--arrivals", "|".join(choices.PATTERNS), "Draw arrival times from this pattern. A CSV file "
-    "has one line for each iteration, with the delay of each rank: 0,0.005,0 or 0,5ms,0. A FILE of "
-    "latecomer atlas has a program's arrivals; WHICH is a collective or the number of a place."
+    "--arrivals", "|".join(choices.PATTERNS), "At random; by a CSV file, with one "
+    "line for each iteration and the delay of each rank: 0,0.005,0 or 0,5ms,0; by a FILE of "
+    "latecomer atlas, where WHICH is a collective or the number of a place."
 )]  # fmt: skip
 Estimate = Annotated[str, option(
     "--estimate", "|".join(choices.ESTIMATES), "Tell algorithms the true arrival times, the times "
     "that the library estimates from earlier calls, or the reversed times."
 )]  # fmt: skip
 Seed = Annotated[int, option(
-    "--seed", "N", "Seed the random arrival times, the data and the order of algorithms.",
+    "--seed", "N", "",
     min=0, max=MOST_SEED
 )]  # fmt: skip
 Compute = Annotated[
@@ -90,8 +122,8 @@ class Nodes:
     """The nodes of simulated ranks."""
 
     per_node: Annotated[int | None, option(
-        "--per-node", "K", "Put so many consecutive ranks on each node; they share its link and "
-        "memory. The default is 1.", min=1, max=MOST_RANKS
+        "--per-node", "K", "They share its link and memory. The default is 1.",
+        min=1, max=MOST_RANKS
     )] = None  # fmt: skip
     placement: Annotated[str | None, option(
         "--placement", "LIST", "Name the node of each rank, as in 0,0,1,1. Ranks of a node share "
@@ -110,7 +142,7 @@ class Question:
     """The question of the benchmark, measured or simulated."""
 
     collective: Annotated[str, option(
-        "--collective", "NAME", "Use allreduce, allgather, reduce, bcast, gather or scatter."
+        "--collective", "NAME", ""
     )] = "allreduce"  # fmt: skip
     type: Annotated[str, option(
         "--type", "|".join(choices.TYPE_BYTES), "The vector holds numbers of this type."
@@ -120,12 +152,11 @@ class Question:
         "The default is sum."
     )] = None  # fmt: skip
     root: Annotated[int | None, option(
-        "--root", "RANK", "Make this rank the root, in collectives that have one. The default is "
-        "rank 0.", min=0, max=MOST_RANKS - 1
+        "--root", "RANK", "The default is rank 0.", min=0, max=MOST_RANKS - 1
     )] = None  # fmt: skip
     arrivals: Arrivals = "onelate"
     delay: Annotated[str | None, option(
-        "--delay", "LIST", "Delay late ranks by these times, as in 0,5ms,50ms. The default is 50ms."
+        "--delay", "LIST", "Or one after another: 0,5ms,50ms. The default is 50ms."
     )] = None  # fmt: skip
     late_rank: Annotated[int | None, option(
         "--late-rank", "RANK", "Delay this rank in the pattern onelate. The default is rank 1.",
@@ -140,19 +171,19 @@ class Result:
     """The forms of a benchmark's result."""
 
     format: Annotated[str, option(
-        "--format", "|".join(choices.FORMATS), "Print the result in this format."
+        "--format", "|".join(choices.FORMATS), ""
     )] = "table"  # fmt: skip
     output: Annotated[list[Path] | None, option(
-        "--output", "FILE", "Also write the result to this file: as CSV or JSON if its name ends "
-        "in .csv or .json, else in the format of --format."
+        "--output", "FILE", "As CSV or JSON if its name ends in .csv or .json, else in the "
+        "format of --format."
     )] = None  # fmt: skip
     plot: Annotated[list[Path] | None, option(
-        "--plot", "FILE", "Draw a plot into this .svg, .png or .html file."
+        "--plot", "FILE", "Or an .html page."
     )] = None  # fmt: skip
     html: Annotated[Path | None, option(
-        "--html", "FILE", "Write a page with plots and tables into this file."
+        "--html", "FILE", "It has plots and tables."
     )] = None  # fmt: skip
-    json: Annotated[bool, flag("--json", "Print JSON, as --format json does.")] = False
+    json: Annotated[bool, flag("--json", "It stands for --format json.")] = False
 
     def forms(self, *more: Path | None) -> tuple[str, list[Path]]:
         """The format to print, and the files to write, which `more` are apart from.
@@ -173,18 +204,18 @@ class Where:
     """The place where something is measured."""
 
     ranks: Annotated[int | None, option(
-        "--ranks", "N", "Use so many ranks: --nodes times --per-node. Give --nodes or --ranks.",
+        "--ranks", "N", "They are --nodes times --per-node: give --nodes or --ranks.",
         min=1, max=MOST_RANKS
     )] = None  # fmt: skip
     nodes: Annotated[int | None, option(
-        "--nodes", "N", "Use so many nodes. The default is 8 in the lab, 4 with --place local.",
+        "--nodes", "N", "The default is 8 in the lab, 4 with --place local.",
         min=1, max=MOST_RANKS
     )] = None  # fmt: skip
     rate: Annotated[str | None, option(
-        "--rate", "R", "Limit the links of the lab to this rate. The default is 200mbit."
+        "--rate", "R", "The default is 200mbit."
     )] = None  # fmt: skip
     per_node: Annotated[int, option(
-        "--per-node", "K", "Start so many ranks on each node.", min=1, max=MOST_RANKS
+        "--per-node", "K", "", min=1, max=MOST_RANKS
     )] = 1  # fmt: skip
     place: Annotated[str | None, option(
         "--place", "|".join(choices.PLACES), "Run in the emulated cluster, on this machine without "
@@ -192,14 +223,12 @@ class Where:
         "local."
     )] = None  # fmt: skip
     network: Annotated[str | None, option(
-        "--network", "COSTS", "Plan with these costs, as in alpha=50us,beta=8ns,gamma=0.1ns, or "
-        "with those in @FILE. The default is LATECOMER_NETWORK, else the costs that calibrate "
-        "saved for this place."
+        "--network", "COSTS", "Plans are made by them. The default is LATECOMER_NETWORK, else "
+        "the costs that calibrate saved for this place."
     )] = None  # fmt: skip
-    mpi: Annotated[str | None, option("--mpi", "openmpi|mpich", "Use this MPI library.")] = None
+    mpi: Annotated[str | None, option("--mpi", "openmpi|mpich", "")] = None
     deadline: Annotated[Seconds | None, option(
-        "--deadline", "TIME", "Kill a job after this time, as in 90, 10m or 2h. The default is 5 "
-        "times the expected time, and at least 600 s."
+        "--deadline", "TIME", "The default is 5 times the expected time, and at least 600 s."
     )] = None  # fmt: skip
 
     def quiet(self) -> None:

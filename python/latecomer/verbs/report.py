@@ -49,15 +49,13 @@ After = Annotated[
 ]
 Html = Annotated[
     Path | None,
-    option("--html", "FILE", "Write the page into this file. The default is report.html in FOLDER, "
-           "and for a table its name with .html; with --json, an export or AFTER no page is "
-           "written without this option."),
+    option("--html", "FILE", "The default is report.html in FOLDER, and for a table its name "
+    "with .html; with --json, an export or AFTER no page is written without this option."),
 ]  # fmt: skip
 Network = Annotated[
     str,
-    option("--network", "COSTS", "Begin with these costs for the what-if, or those in @FILE; they "
-           "are then fitted to the trace. The default is LATECOMER_NETWORK, else the costs that "
-           "calibrate saved, else built-in."),
+    option("--network", "COSTS", "The what-if begins with them, and fits them to the trace. The "
+    "default is LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
 ]  # fmt: skip
 Native = Annotated[
     str,
@@ -66,9 +64,9 @@ Native = Annotated[
 ]  # fmt: skip
 Budget = Annotated[
     float | None,
-    option("--budget", "S", "Simulate for about so long; longer traces are represented by "
-           "stretches, and where that is too little the chief questions are answered. 0 leaves "
-           "the what-if out. The default is 2.5, and up to 5 for many ranks.",
+    option("--budget", "S", "Longer traces are represented by stretches, and where that is too "
+    "little the chief questions are answered. 0 leaves the what-if out. The default is 2.5, and "
+    "up to 5 for many ranks.",
            min=0, max=LONGEST_S),
 ]  # fmt: skip
 Skip = Annotated[

@@ -10,10 +10,10 @@ from typing import Annotated
 
 from ..base.errors import UserError
 from ..base.limits import LAB_NODES, MOST_ITERATIONS, MOST_SEED
-from ..command.declare import argument, flag, words_of
+from ..command.declare import argument, words_of
 from ..launch import processes
 from ..launch.program import CLONE
-from .options import option
+from .options import flag, option
 
 FORMATS = ("table", "csv", "json")
 
@@ -29,38 +29,27 @@ class Options:
         str | None, option("--tables", "LIST", "Show these tables of the paper, as in 3,4.")
     ] = None
     network: Annotated[str | None, option(
-        "--network", "COSTS", "Use these costs in place of the fitted ones, as in ports=2 or "
-        "alpha=30us,gamma=0."
+        "--network", "COSTS", "They replace fitted ones: ports=2 or alpha=30us,gamma=0."
     )] = None  # fmt: skip
     iterations: Annotated[int, option(
-        "--iterations", "N", "Draw random arrivals so many times; measure so many iterations at "
-        "each delay in the lab.", min=1, max=MOST_ITERATIONS
+        "--iterations", "N", "", min=1, max=MOST_ITERATIONS
     )] = 16  # fmt: skip
-    seed: Annotated[
-        int, option("--seed", "N", "Seed the random arrival times.", min=0, max=MOST_SEED)
-    ] = 1
-    format: Annotated[
-        str, option("--format", "|".join(FORMATS), "Print the result in this format.")
-    ] = "table"
+    seed: Annotated[int, option("--seed", "N", "", min=0, max=MOST_SEED)] = 1
+    format: Annotated[str, option("--format", "|".join(FORMATS), "")] = "table"
     output: Annotated[list[Path] | None, option(
-        "--output", "FILE", "Also write the result to this file: as CSV or JSON if its name ends "
-        "in .csv or .json, else in the format of --format."
+        "--output", "FILE", "As CSV or JSON if its name ends in .csv or .json, else in the "
+        "format of --format."
     )] = None  # fmt: skip
     plot: Annotated[list[Path] | None, option(
-        "--plot", "FILE", "Draw pictures into this .svg or .png file, or an .html page with all of "
-        "them."
+        "--plot", "FILE", "Or an .html page with all pictures."
     )] = None  # fmt: skip
     lab: Annotated[bool, flag(
         "--lab", "Also measure in the emulated cluster of --nodes and --rate: vectors shrink with "
         "the rate, delays stay."
     )] = False  # fmt: skip
-    nodes: Annotated[
-        int, option("--nodes", "N", "Use so many nodes in the lab.", min=2, max=LAB_NODES)
-    ] = 8
-    rate: Annotated[str, option("--rate", "R", "Limit the links of the lab to this rate.")] = (
-        "200mbit"
-    )
-    json: Annotated[bool, flag("--json", "Print JSON, as --format json does.")] = False
+    nodes: Annotated[int, option("--nodes", "N", "", min=2, max=LAB_NODES)] = 8
+    rate: Annotated[str, option("--rate", "R", "")] = "200mbit"
+    json: Annotated[bool, flag("--json", "It stands for --format json.")] = False
 
 
 def reproduce(asked: Options) -> int:

@@ -1,4 +1,4 @@
-"""`latecomer rules`: check a file of rules, and say which rule serves a call."""
+"""`latecomer rules`: check a file of rules, say which rule serves a call, export a file."""
 
 from __future__ import annotations
 
@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.limits import MOST_OF_JOB
-from ..base.output import print_json
-from ..command.declare import UsageError, argument
+from ..base.output import print_json, say
+from ..command.declare import UsageError, argument, bad_value
 from .options import Json, Nodes, option
 
 if TYPE_CHECKING:
     from ..lab.rules import Explained, Question, RulesFile
 
 File = Annotated[Path, argument("FILE", "A file of rules, as `latecomer tune` writes it.")]
+
+LateRanks = Annotated[int, option(
+    "--late-ranks", "N", "Expect so many ranks to come last. The default is 1.",
+    min=1, max=MOST_OF_JOB
+)]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,26 +28,20 @@ class Options(Nodes):
 
     file: File
     collective: Annotated[str | None, option(
-        "--collective", "NAME", "Ask about a call of allreduce, allgather, reduce, bcast, gather "
-        "or scatter. By default all rules are listed."
+        "--collective", "NAME", "By default all rules are listed."
     )] = None  # fmt: skip
     ranks: Annotated[int | None, option(
-        "--ranks", "N", "Ask about a communicator of so many ranks.", min=1, max=MOST_OF_JOB
+        "--ranks", "N", "", min=1, max=MOST_OF_JOB
     )] = None  # fmt: skip
     bytes: Annotated[str | None, option(
-        "--bytes", "SIZE", "Ask about a message of this size, as in 4MiB: the whole vector."
+        "--bytes", "SIZE", ""
     )] = None  # fmt: skip
     delay: Annotated[str | None, option(
-        "--delay", "TIME", "Expect so much time from the first arrival to the last, as in 300ms. "
-        "The default is 0.", old=("--imbalance",)
+        "--delay", "TIME", "The default is 0.", old=("--imbalance",)
     )] = None  # fmt: skip
-    late_ranks: Annotated[int, option(
-        "--late-ranks", "N", "Expect so many ranks to come last. The default is 1.",
-        min=1, max=MOST_OF_JOB
-    )] = 1  # fmt: skip
+    late_ranks: LateRanks = 1
     network: Annotated[str | None, option(
-        "--network", "COSTS", "Take the time of a transfer from these costs, as in "
-        "alpha=50us,beta=8ns. The default is LATECOMER_NETWORK, else the file's."
+        "--network", "COSTS", "The default is LATECOMER_NETWORK, else the file's."
     )] = None  # fmt: skip
     json: Json = False
 
@@ -64,6 +63,29 @@ class Options(Nodes):
             self.late_ranks,
             self.nodes_of(self.ranks) if spread else None,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportOptions:
+    """The options of rules export."""
+
+    file: File
+    format: Annotated[str, option(
+        "--format", "openmpi-4|openmpi-6|mpich-csel", "For Open MPI 4.1 and 5, for Open MPI 6, "
+        "or for MPICH."
+    )]  # fmt: skip
+    output: Annotated[Path, option("--output", "FILE", "")]
+    imbalance: Annotated[float, option(
+        "--imbalance", "FACTOR", "Take the rules for ranks that come so far apart, in transfer "
+        "times of the message: MPI libraries do not know who is late. 0: they come together.",
+        min=0, max=1e6
+    )] = 0.0  # fmt: skip
+    late_ranks: LateRanks = 1
+    base: Annotated[Path | None, option(
+        "--base", "FILE", "Complete MPICH's file by the choices in this libmpi.so.12 or JSON file. "
+        "The default is the MPICH of this machine."
+    )] = None  # fmt: skip
+    json: Json = False
 
 
 def check(file: File, as_json: Json = False) -> int:
@@ -104,6 +126,50 @@ def explain(asked: Options) -> int:
     else:
         print(_text(found, question, answer))
     return 0
+
+
+def export(asked: ExportOptions) -> int:
+    """Write the rules whose algorithms an MPI library has, too, as its own tuning file.
+
+    Calls of other rules are left to the library's own choice, and named. The library then runs its
+    own algorithms, without latecomer: measure them with the file in force, by bench --algorithms
+    native, before you keep it.
+
+    Example: latecomer rules export rules.json --format openmpi-4 --output tuned.conf
+    """
+    from ..base.written import check_apart, check_file, write_text
+    from ..lab.export.forms import FORMS, export
+    from ..lab.rules import read
+
+    form = FORMS.get(asked.format)
+    if form is None:
+        raise bad_value("--format", f"'{asked.format}'; give {' or '.join(FORMS)}")
+    if asked.base and form.library != "MPICH":
+        raise UsageError(f"--base has no effect with --format {asked.format}; leave it out")
+    file = read(asked.file)
+    check_apart([asked.output], [asked.file, *([asked.base] if asked.base else [])])
+    check_file("--output", asked.output)
+    base = asked.base or (_mpich() if form.library == "MPICH" else None)
+    text, taken = export(file, form, asked.imbalance, asked.late_ranks, base)
+    write_text(asked.output, text)
+    use = f"{form.use}{asked.output.absolute()}"
+    if asked.json:
+        print_json({"file": str(asked.output), "rules": taken.rules, "left_out": taken.left,
+                    "notes": taken.notes, "use": use})  # fmt: skip
+        return 0
+    for said in [*(f"left to {form.library}: {why}" for why in taken.left), *taken.notes]:
+        say(said)
+    print(f"{asked.output}: {taken.rules} rules for {form.library}; use it by\n  {use}")
+    return 0
+
+
+def _mpich() -> Path | None:
+    """The library of this machine's MPICH."""
+    from ..launch import mpi
+
+    found = [each for each in mpi.families() if each.name == "mpich"]
+    paths = [mpi.library_for_python(each).get(mpi.LIBRARY_OF_MPI4PY) for each in found]
+    return next((Path(path) for path in paths if path), None)
 
 
 def _list(file: RulesFile, as_json: bool) -> None:

@@ -77,11 +77,11 @@ class Options:
         "alone then."
     )] = False  # fmt: skip
     html: Annotated[Path | None, option(
-        "--html", "FILE", "Write the page of the trace into this file. It needs --trace."
+        "--html", "FILE", "It needs --trace."
     )] = None  # fmt: skip
     output: Annotated[Path | None, option(
-        "--output", "FILE", "Write rank 0's report to this file, as JSON if its name ends in "
-        ".json; --verbose prints it.", old=("--report",)
+        "--output", "FILE", "It is JSON if its name ends in .json; --verbose prints it.",
+        old=("--report",)
     )] = None  # fmt: skip
     preload_only: Annotated[bool, flag(
         "--preload-only", "Start nothing: print the variables that put the library into the ranks, "
@@ -92,7 +92,7 @@ class Options:
         "estimate of the time that latecomer saved."
     )] = False  # fmt: skip
     deadline: Annotated[Seconds | None, option(
-        "--deadline", "TIME", "Kill a run after this time: 90, 10m or 2h. None by default."
+        "--deadline", "TIME", "None by default."
     )] = None  # fmt: skip
     json: Json = False
 

@@ -36,24 +36,22 @@ class Options(Nodes):
         str, argument("ALGORITHM", "An algorithm's name, or name:parameter=value:parameter=value.")
     ]
     ranks: Annotated[int, option(
-        "--ranks", "P", "Show programs for so many ranks.", min=1, max=MOST_RANKS
+        "--ranks", "P", "", min=1, max=MOST_RANKS
     )]  # fmt: skip
     count: Annotated[str | None, option(
-        "--count", "N", "Use a vector of so many elements, as in 64Ki. The default is one for each "
-        "rank or segment."
+        "--count", "N", "The default is one for each rank or segment."
     )] = None  # fmt: skip
     segments: Annotated[int | None, option(
         "--segments", "S", "Cut the vector into so many segments, as ALGORITHM:segments=S does. "
         "The default without --network is P.", min=1, max=MOST_SEGMENTS
     )] = None  # fmt: skip
     arrivals: Annotated[str | None, option(
-        "--arrivals", "LIST", "Let each rank arrive at its time: in steps of one message, as in "
-        "4,0,0,0, or with --network in time, as in 4ms,0,0,0."
+        "--arrivals", "LIST", "Each rank has its time: in steps of one message, as in 4,0,0,0, "
+        "or with --network in time, as in 4ms,0,0,0."
     )] = None  # fmt: skip
     network: Annotated[str | None, option(
-        "--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,eager=64KiB. "
-        "By default every message takes one step; where ranks send control messages, these take a "
-        "twentieth."
+        "--network", "COSTS", "By default every message takes one step; where ranks send "
+        "control messages, these take a twentieth."
     )] = None  # fmt: skip
     rank: Annotated[int | None, option(
         "--rank", "R", "Print this rank's part only.", min=0, max=MOST_RANKS - 1
@@ -65,12 +63,9 @@ class Options(Nodes):
     exact: Annotated[
         bool, flag("--exact", "Plan for an operator that gives the same bits in any order.")
     ] = False
-    collective: Annotated[
-        str, option("--collective", "NAME", "Show a program of this collective.")
-    ] = "allreduce"
+    collective: Annotated[str, option("--collective", "NAME", "")] = "allreduce"
     root: Annotated[int | None, option(
-        "--root", "R", "Make this rank the root, in collectives that have one. The default is rank "
-        "0.", min=0, max=MOST_RANKS - 1
+        "--root", "R", "The default is rank 0.", min=0, max=MOST_RANKS - 1
     )] = None  # fmt: skip
     parts: Annotated[str | None, option(
         "--parts", "LIST", "Give the ranks parts of so many elements, as in 2,0,5. By default "
@@ -80,8 +75,8 @@ class Options(Nodes):
         Path | None, option("--svg", "FILE", "Draw the messages into this .svg, .png or .pdf file.")
     ] = None
     html: Annotated[Path | None, option(
-        "--html", "FILE", "Write a page that plays the call into this .html file. In steps, "
-        "messages then take time by their length."
+        "--html", "FILE", "It plays the call. In steps, messages then take time by their "
+        "length."
     )] = None  # fmt: skip
     beside: Annotated[str | None, option(
         "--beside", "ALGORITHM", "Play a call of this algorithm with the same arrivals below it. "
@@ -91,9 +86,7 @@ class Options(Nodes):
         "--text", "Print the operations beside --svg, --html or --output, too; otherwise these "
         "leave only the arrivals and exits on the screen."
     )] = False  # fmt: skip
-    output: Annotated[
-        Path | None, option("--output", "FILE", "Write the text, or the JSON, into this file.")
-    ] = None
+    output: Annotated[Path | None, option("--output", "FILE", "")] = None
     json: Json = False
 
     def check(self) -> None:

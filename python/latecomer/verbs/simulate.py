@@ -16,39 +16,38 @@ class Options(Result, Nodes, Question):
     """The options of simulate."""
 
     algorithms: Annotated[str, option(
-        "--algorithms", "LIST", "Simulate these algorithms: all, or names with parameters, or "
-        "models of the choices of MPI libraries, as in ring,openmpi-4.1,mpich-5.0,"
-        "linear_tree:segments=8."
+        "--algorithms", "LIST", "Or models of the choices of MPI libraries: openmpi-4.1, "
+        "mpich-5.0."
     )] = "all"  # fmt: skip
     nodes: Annotated[str | None, option(
-        "--nodes", "LIST", "Simulate these numbers of nodes: 8, or 8,16,48, or 2-128 for each of "
-        "them, or 2-1024:7 for every seventh, or 2-1024:x2 for powers of two. At most 4096 ranks "
-        "can be simulated. The default is 8."
+        "--nodes", "LIST", "Or lists: 8,16,48, or 2-128 for each of them, or 2-1024:7 for every "
+        "seventh, or 2-1024:x2 for powers of two. At most 4096 ranks can be simulated. The "
+        "default is 8."
     )] = None  # fmt: skip
     ranks: Annotated[str | None, option(
-        "--ranks", "LIST", "Simulate these numbers of ranks, as in --nodes: nodes times "
-        "--per-node. Give --nodes or --ranks."
+        "--ranks", "LIST", "Or lists, as in --nodes. They are --nodes times --per-node: give "
+        "--nodes or --ranks."
     )] = None  # fmt: skip
     bytes: Annotated[str | None, option(
-        "--bytes", "LIST", "Use vectors of these sizes, as in 4MiB, or 8-16MiB for 8 bytes, 16 "
-        "bytes and so on, or 8-16MiB:x4. Each number has its own unit. The default is 1MiB."
+        "--bytes", "LIST", "Or of several: 8-16MiB for 8 bytes, 16 bytes and so on, or "
+        "8-16MiB:x4. Each number has its own unit. The default is 1MiB."
     )] = None  # fmt: skip
     count: Annotated[str | None, option(
-        "--count", "LIST", "Use vectors of so many numbers, as in 1Mi or 1-4Mi."
+        "--count", "LIST", "Or of several: 1-4Mi."
     )] = None  # fmt: skip
     progress: Annotated[str, option(
         "--progress", "|".join(choices.PROGRESS), "Move data during computation with a progress "
         "thread, with none, or as parameters say (ring:progress=background)."
     )] = "as-configured"  # fmt: skip
     iterations: Annotated[int, option(
-        "--iterations", "N", "Draw random arrivals and jitter so many times at each delay. Without "
-        "anything random one iteration is simulated.", min=1, max=MOST_ITERATIONS
+        "--iterations", "N", "Without anything random one iteration is simulated.",
+        min=1, max=MOST_ITERATIONS
     )] = 32  # fmt: skip
     network: Annotated[str, option(
-        "--network", "COSTS", "Use these costs, as in alpha=50us,beta=8ns,gamma=0.1ns,"
-        "eager=64KiB,jitter=0.1 (on nodes of several ranks also local_alpha, local_beta and "
-        "memory=, per byte of all its ranks together), or those in @FILE, or built-in. The default "
-        "is LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."
+        "--network", "COSTS", "Or built-in. Further ones are eager=64KiB,jitter=0.1 and, on "
+        "nodes of several ranks, local_alpha, local_beta and memory, per byte of all its ranks "
+        "together. The default is LATECOMER_NETWORK, else the costs that calibrate saved, else "
+        "built-in."
     )] = ""  # fmt: skip
     engine: Annotated[str, option(
         "--engine", "virtual|simgrid", "Run the programs on the virtual network, or as actors of "
@@ -62,8 +61,7 @@ class Options(Result, Nodes, Question):
         "or plain, which is closest to alpha and beta. The default is SimGrid's own."
     )] = None  # fmt: skip
     deadline: Annotated[Seconds | None, option(
-        "--deadline", "TIME", "Stop after this time, as in 90, 10m or 2h, and print the cases that "
-        "are complete."
+        "--deadline", "TIME", "Cases that are complete are printed."
     )] = None  # fmt: skip
     memory: Annotated[str | None, option(
         "--memory", "SIZE", "Refuse simulations that need more memory. The default is three "

@@ -30,27 +30,26 @@ class Options(Where):
         "--mpi=pmi2 -n 8."
     )] = None  # fmt: skip
     output: Annotated[Path, option(
-        "--output", "FILE", "Write the rules to this file, and the journal to FILE.journal. The "
-        "default is rules.json."
+        "--output", "FILE", "The journal is in FILE.journal. The default is rules.json."
     )] = Path("rules.json")  # fmt: skip
     collectives: Annotated[
-        str, option("--collective", "LIST", "Measure these, as in allreduce,bcast, or all.")
+        str, option("--collective", "LIST", "Or of several, as in allreduce,bcast, or all.")
     ] = "allreduce"
     bytes: Annotated[str, option(
-        "--bytes", "LIST", "Measure messages of these sizes, as in 64KiB,1MiB or 64KiB-4MiB:x4."
+        "--bytes", "LIST", "Or of several: 64KiB,1MiB or 64KiB-4MiB:x4."
     )] = "64KiB-4MiB:x8"  # fmt: skip
     imbalances: Annotated[str, option(
         "--imbalance", "LIST", "Delay late ranks by these multiples of the time that the message "
         "needs between two ranks."
     )] = "0,1,4"  # fmt: skip
     algorithms: Annotated[str | None, option(
-        "--algorithms", "LIST", "Measure these: names with parameters, or all. The default is "
-        "those that arrivals change, and fastest."
+        "--algorithms", "LIST", "Or all. The default is those that arrivals change, and "
+        "fastest."
     )] = None  # fmt: skip
     arrivals: Arrivals = "onelate"
     estimate: Estimate = "online"
     iterations: Annotated[int, option(
-        "--iterations", "N", "Measure so many iterations at each imbalance.",
+        "--iterations", "N", "",
         min=4, max=MOST_ITERATIONS
     )] = 16  # fmt: skip
     warmup: Annotated[int, option(

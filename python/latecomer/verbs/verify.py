@@ -41,11 +41,9 @@ class Options(Nodes):
         "[FILE]", "Check this schedule instead, in the form that `latecomer show` prints; - reads "
         "standard input."
     )] = None  # fmt: skip
-    algorithms: Annotated[
-        str | None, option("--algorithms", "A,B", "Check these algorithms. The default is all.")
-    ] = None
+    algorithms: Annotated[str | None, option("--algorithms", "A,B", "The default is all.")] = None
     collective: Annotated[str | None, option(
-        "--collective", "NAME", "Check algorithms of this collective. The default is all."
+        "--collective", "NAME", "The default is all."
     )] = None  # fmt: skip
     ranks: Annotated[str | None, option(
         "--ranks", "LIST", "Check these numbers of ranks, as in 4,8,16-17. The default is "
@@ -56,12 +54,10 @@ class Options(Nodes):
         f"{_ARRIVALS}.", min=0, max=MOST_ITERATIONS, old=("--arrivals",)
     )] = None  # fmt: skip
     seed: Annotated[int | None, option(
-        "--seed", "N", "Seed the random arrival patterns, and the choice of cases. The default is "
-        f"{_SEED}.", min=0, max=MOST_SEED
+        "--seed", "N", f"The default is {_SEED}.", min=0, max=MOST_SEED
     )] = None  # fmt: skip
     budget: Annotated[str | None, option(
-        "--budget", "TIME", "Check cases for about this long, if not all can be checked in it, as "
-        f"in 10s or 600s. The default is {_BUDGET}."
+        "--budget", "TIME", f"Where not all cases can be checked in it. The default is {_BUDGET}."
     )] = None  # fmt: skip
     all: Annotated[bool, flag("--all", "Check every case, however long that takes.")] = False
     json: Json = False

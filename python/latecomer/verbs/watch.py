@@ -15,8 +15,8 @@ from ..base.called import called
 from ..base.errors import UserError
 from ..base.output import folded, say
 from ..base.written import check_apart, check_file, write_text
-from ..command.declare import Seconds, argument, flag
-from .options import option
+from ..command.declare import Seconds, argument
+from .options import flag, option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ Once = Annotated[
     flag("--once", "Look once. The exit code is 3 if a rank is late or a call does not end, "
          "else 0."),
 ]  # fmt: skip
-JsonLines = Annotated[bool, flag("--json", "Print one JSON object a line for each look.")]
+JsonLines = Annotated[bool, flag("--json", "One object a line for each look.")]
 Prometheus = Annotated[
     Path | None,
     option("--prometheus", "FILE", "Keep this file as Prometheus's text format has it, for its "

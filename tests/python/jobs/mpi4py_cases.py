@@ -7,6 +7,7 @@ import gc
 import sys
 import time
 import traceback
+import warnings
 import weakref
 
 import latecomer
@@ -43,33 +44,33 @@ def every_collective():
             letter, count = draw.choice(TYPES), int(draw.choice([0, 1, 7, 1000]))
             root = int(draw.integers(SIZE))
             one_collective_each(comm, str(letter), count, root, seed)
-        comm.comm.Free()
+        comm.Free()
 
 
 def one_collective_each(comm, letter, count, root, seed):
     mine = numbers(letter, count, seed)
     ours, mpis = np.zeros((2, count), letter)
     op = MPI.SUM if letter == "c16" else (MPI.SUM, MPI.MAX, MPI.PROD)[seed % 3]
-    comm.allreduce(mine, ours, op)
+    comm.Allreduce(mine, ours, op)
     COMM.Allreduce(mine, mpis, op)
     expect(ours, mpis)
-    comm.reduce(mine, ours if root == RANK else None, op, root)
+    comm.Reduce(mine, ours if root == RANK else None, op, root)
     COMM.Reduce(mine, mpis if root == RANK else None, op, root)
     expect(ours, mpis)
     ours, mpis = mine.copy(), mine.copy()
-    comm.bcast(ours, root)
+    comm.Bcast(ours, root)
     COMM.Bcast(mpis, root)
     expect(ours, mpis)
     many_ours, many_mpis = np.zeros((2, SIZE * count), letter)
-    comm.allgather(mine, many_ours)
+    comm.Allgather(mine, many_ours)
     COMM.Allgather(mine, many_mpis)
     expect(many_ours, many_mpis)
     many_ours[:] = many_mpis[:] = 0
-    comm.gather(mine, many_ours if root == RANK else None, root)
+    comm.Gather(mine, many_ours if root == RANK else None, root)
     COMM.Gather(mine, many_mpis if root == RANK else None, root)
     expect(many_ours, many_mpis)
     all_ = numbers(letter, SIZE * count, seed) if root == RANK else None
-    comm.scatter(all_, ours, root)
+    comm.Scatter(all_, ours, root)
     COMM.Scatter(all_, mpis, root)
     expect(ours, mpis)
 
@@ -78,25 +79,25 @@ def in_place():
     for comm in communicators():
         mine = numbers("f8", 100, 1)
         ours, mpis = mine.copy(), mine.copy()
-        comm.allreduce(MPI.IN_PLACE, ours)
+        comm.Allreduce(MPI.IN_PLACE, ours)
         COMM.Allreduce(MPI.IN_PLACE, mpis)
         expect(ours, mpis)
         sent = (MPI.IN_PLACE, mine.copy()) if RANK == 1 else (mine, None)
-        comm.reduce(*sent, root=1)
+        comm.Reduce(*sent, root=1)
         if RANK == 1:
             expect(sent[1], mpis)
         whole = np.zeros((SIZE, 100))
         whole[RANK] = mine
         other = whole.copy()
-        comm.allgather(MPI.IN_PLACE, whole)
+        comm.Allgather(MPI.IN_PLACE, whole)
         COMM.Allgather(MPI.IN_PLACE, other)
         expect(whole, other)
         sent = (MPI.IN_PLACE, whole.copy()) if RANK == 0 else (mine, None)
-        comm.gather(*sent)
+        comm.Gather(*sent)
         taken = (whole, MPI.IN_PLACE) if RANK == 0 else (None, ours)
-        comm.scatter(*taken)
+        comm.Scatter(*taken)
         expect(ours if RANK else mine, mine)
-        comm.comm.Free()
+        comm.Free()
 
 
 def parts_of_all_sizes():
@@ -105,13 +106,13 @@ def parts_of_all_sizes():
         mine = numbers("i4", counts[RANK], 3)
         for places in (None, [20 * rank for rank in range(SIZE)]):
             ours, mpis = np.zeros((2, 20 * SIZE), "i4")
-            comm.allgatherv(mine, [ours, (counts, places)])
+            comm.Allgatherv(mine, [ours, (counts, places)])
             COMM.Allgatherv(mine, [mpis, (counts, places)])
             expect(ours, mpis)
         ours[:] = 0
-        comm.allgatherv(mine, [ours, counts, places, MPI.INT])
+        comm.Allgatherv(mine, [ours, counts, places, MPI.INT])
         expect(ours, mpis)
-        comm.comm.Free()
+        comm.Free()
 
 
 def derived_types():
@@ -120,16 +121,16 @@ def derived_types():
     for comm in communicators():
         mine = numbers("f8", 10, 2)
         ours, mpis = np.zeros((2, SIZE * 4))
-        comm.allgather([mine, 1, vector], ours)
+        comm.Allgather([mine, 1, vector], ours)
         COMM.Allgather([mine, 1, vector], mpis)
         expect(ours, mpis)
         records = np.zeros(5, np.dtype([("a", "i4"), ("b", "f8")], align=True))
         records["a"], records["b"] = numbers("i4", 5, 4), numbers("f8", 5, 5)
         others = records.copy()
-        comm.bcast([records, 5, pair], root=SIZE - 1)
+        comm.Bcast([records, 5, pair], root=SIZE - 1)
         COMM.Bcast([others, 5, pair], root=SIZE - 1)
         expect(records, others)
-        comm.comm.Free()
+        comm.Free()
     vector.Free()
     pair.Free()
 
@@ -145,10 +146,10 @@ def user_operators():
     for comm in communicators():
         mine = numbers("i8", 60, 7)
         ours, mpis = np.zeros((2, 60), "i8")
-        comm.allreduce([mine, 30, map_], [ours, 30, map_], op)
+        comm.Allreduce([mine, 30, map_], [ours, 30, map_], op)
         COMM.Allreduce([mine, 30, map_], [mpis, 30, map_], op)
         expect(ours, mpis)
-        comm.comm.Free()
+        comm.Free()
     map_.Free()
     op.Free()
 
@@ -159,23 +160,23 @@ def long_vectors():
     try:
         for comm in communicators():
             mine, ours = numbers("f4", 100, 8), np.zeros(100, "f4")
-            comm.allreduce(mine, ours)
+            comm.Allreduce(mine, ours)
             expect(ours, sum(numbers("f4", 100, 8, rank) for rank in range(SIZE)))
             in_place_, requested = mine.copy(), np.zeros(100, "f4")
-            comm.allreduce(MPI.IN_PLACE, in_place_)
+            comm.Allreduce(MPI.IN_PLACE, in_place_)
             expect(in_place_, ours)
             request = comm.allreduce_init(mine, requested)
             request.start()
             request.wait()
             request.free()
             expect(requested, ours)
-            comm.reduce(mine, requested if RANK == 0 else None)
+            comm.Reduce(mine, requested if RANK == 0 else None)
             whole = np.zeros((SIZE, 100), "f4")
-            comm.allgather(mine, whole)
+            comm.Allgather(mine, whole)
             expect(whole, np.stack([numbers("f4", 100, 8, rank) for rank in range(SIZE)]))
-            comm.bcast(mine, root=1)
+            comm.Bcast(mine, root=1)
             expect(mine, whole[1])
-            comm.comm.Free()
+            comm.Free()
     finally:
         buffers.MAX_COUNT = limit
 
@@ -198,7 +199,7 @@ def persistent():
         for request in requests:
             request.free()
             request.free()
-        comm.comm.Free()
+        comm.Free()
 
 
 def requests_without_a_name():
@@ -212,13 +213,13 @@ def requests_without_a_name():
         gc.collect()
         assert lives() is not None
         ours = np.zeros(10)
-        comm.allreduce(np.ones(10), ours)
+        comm.Allreduce(np.ones(10), ours)
         expect(ours, np.full(10, float(SIZE)))
     request = comm.allreduce_init(ours, np.zeros(10))
     request.free()
     refused(MPI.Exception, "it was freed", request.start)
     refused(MPI.Exception, "it was freed", request.wait)
-    comm.comm.Free()
+    comm.Free()
 
 
 def nothing_given():
@@ -227,28 +228,28 @@ def nothing_given():
     ours, mpis = np.zeros((2, 2 * SIZE))
     for buffer in (ours, mpis):
         buffer[:] = np.arange(2 * SIZE) + RANK
-    comm.allreduce(None, ours)
+    comm.Allreduce(None, ours)
     COMM.Allreduce(None, mpis)
     expect(ours, mpis)
-    comm.allgather(None, ours)
+    comm.Allgather(None, ours)
     COMM.Allgather(None, mpis)
-    comm.allgatherv(None, [ours, [2] * SIZE])
+    comm.Allgatherv(None, [ours, [2] * SIZE])
     COMM.Allgatherv(None, [mpis, [2] * SIZE])
     expect(ours, mpis)
     at_root, part = RANK == 0, np.full(2, float(RANK))
-    comm.gather(None if at_root else part, ours)
+    comm.Gather(None if at_root else part, ours)
     COMM.Gather(None if at_root else part, mpis)
-    comm.reduce(None if at_root else 2 * ours, ours)
+    comm.Reduce(None if at_root else 2 * ours, ours)
     COMM.Reduce(None if at_root else 2 * mpis, mpis)
-    comm.scatter(ours, None if at_root else part)
+    comm.Scatter(ours, None if at_root else part)
     expect(ours, mpis)
-    refused(TypeError, "None", comm.bcast, None)
-    refused(TypeError, "None", comm.allreduce, ours, None)
-    refused(TypeError, "None", comm.allgather, part, None)
-    refused(TypeError, "None", comm.allgatherv, part, None)
-    refused(TypeError, "None", comm.gather, part if at_root else None, None)
-    refused(TypeError, "None", comm.scatter, None, part if at_root else None)
-    comm.comm.Free()
+    refused(TypeError, "None", comm.Bcast, None)
+    refused(TypeError, "None", comm.Allreduce, ours, None)
+    refused(TypeError, "None", comm.Allgather, part, None)
+    refused(TypeError, "None", comm.Allgatherv, part, None)
+    refused(TypeError, "None", comm.Gather, part if at_root else None, None)
+    refused(TypeError, "None", comm.Scatter, None, part if at_root else None)
+    comm.Free()
 
 
 def memory_in_uneven_parts():
@@ -257,14 +258,104 @@ def memory_in_uneven_parts():
     for rest in range(SIZE):
         ours, mpis = np.zeros((2, 5 * SIZE + rest))
         mine = np.full(5 + (rest > RANK), RANK + 1.0)
-        comm.allgatherv(mine, ours)
+        comm.Allgatherv(mine, ours)
         COMM.Allgatherv(mine, mpis)
         expect(ours, mpis)
     odd, part = np.zeros(2 * SIZE + 1), np.zeros(2)
-    refused(ValueError, "give equal parts", comm.allgather, part, odd)
-    refused(ValueError, "give equal parts", comm.gather, part, odd, root=RANK)
-    refused(ValueError, "give equal parts", comm.scatter, odd, part, root=RANK)
-    comm.comm.Free()
+    refused(ValueError, "give equal parts", comm.Allgather, part, odd)
+    refused(ValueError, "give equal parts", comm.Gather, part, odd, root=RANK)
+    refused(ValueError, "give equal parts", comm.Scatter, odd, part, root=RANK)
+    comm.Free()
+
+
+def old_names():
+    """With buffers the methods in lower case do as before, and warn; else they are mpi4py's."""
+    comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
+    mine, ours, mpis = numbers("f8", 20, 3), np.zeros(20), np.zeros(20)
+    whole, other, part = np.zeros(20 * SIZE), np.zeros(20 * SIZE), np.zeros(20)
+    at_root = RANK == 0
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        comm.allreduce(mine, ours)
+        COMM.Allreduce(mine, mpis)
+        expect(ours, mpis)
+        comm.allreduce(mine, recvbuf=ours, op=MPI.MAX)
+        COMM.Allreduce(mine, mpis, MPI.MAX)
+        expect(ours, mpis)
+        comm.reduce(mine, ours if at_root else None, MPI.SUM, 0)
+        COMM.Reduce(mine, mpis if at_root else None, MPI.SUM, 0)
+        expect(ours, mpis)
+        comm.allgather(mine, whole)
+        COMM.Allgather(mine, other)
+        expect(whole, other)
+        comm.allgatherv(mine, whole)
+        comm.gather(mine, whole if at_root else None, 0)
+        comm.scatter(whole if at_root else None, part, 0)
+        expect(part, mine)
+        comm.bcast(ours, 1)
+        COMM.Bcast(mpis, 1)
+        expect(ours, mpis)
+    assert len(said) == 8, said
+    assert all(each.filename == __file__ for each in said), said
+    assert str(said[0].message) == (
+        "comm.allreduce with buffers is deprecated; write comm.Allreduce, as in mpi4py"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        objects(comm)
+    comm.Free()
+
+
+def objects(comm):
+    """The methods for objects, against mpi4py's own."""
+    root = SIZE - 1
+    for call in (
+        lambda c: c.allreduce(RANK + 1),
+        lambda c: c.allreduce([RANK], MPI.SUM),
+        lambda c: c.allreduce(RANK, op=lambda a, b: a + b),
+        lambda c: c.allreduce(np.arange(3.0) + RANK, MPI.SUM).tolist(),
+        lambda c: c.reduce(RANK, MPI.SUM, root),
+        lambda c: c.reduce(np.ones(2)).tolist() if RANK == 0 else c.reduce(np.ones(2)),
+        lambda c: c.allgather({"rank": RANK}),
+        lambda c: c.gather(RANK, np.int32(root)),
+        lambda c: c.gather(RANK, root=root),
+        lambda c: c.scatter(list(range(SIZE)), 0),
+        lambda c: c.bcast({"a": RANK}, root),
+        lambda c: c.bcast(obj=b"text" if root == RANK else None, root=root),
+        lambda c: c.bcast(np.arange(5) + RANK, root).tolist(),
+        lambda c: c.bcast(np.arange(5 + RANK), root).tolist(),  # of other sizes: no buffers
+        lambda c: c.bcast(np.arange(4, dtype="f4" if RANK else "i4"), root).tolist(),
+        lambda c: c.bcast(np.arange(5) if root == RANK else None, root).tolist(),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a buffer of the same size on all ranks
+            found, right = call(comm), call(COMM)
+        assert found == right, (found, right)
+
+
+def a_communicator_of_mpi4py():
+    """It is one: its other methods are mpi4py's, and what is made of it has no settings."""
+    comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
+    assert isinstance(comm, MPI.Intracomm)
+    assert (comm.rank, comm.size) == (comm.Get_rank(), comm.Get_size()) == (RANK, SIZE)
+    mine, ours, mpis = np.arange(SIZE, dtype="f8") + RANK, np.zeros(SIZE), np.zeros(SIZE)
+    comm.Alltoall(mine, ours)
+    COMM.Alltoall(mine, mpis)
+    expect(ours, mpis)
+    comm.Iallreduce(mine, ours).Wait()
+    comm.Barrier()
+    COMM.Allreduce(mine, mpis)
+    expect(ours, mpis)
+    comm.Sendrecv(mine, (RANK + 1) % SIZE, recvbuf=ours, source=(RANK - 1) % SIZE)
+    for made in (comm.Dup(), comm.Split(RANK % 2, RANK), latecomer.Communicator(comm)):
+        made.Allreduce(mine, ours)
+        MPI.Intracomm.Allreduce(made, mine, mpis)
+        expect(ours, mpis)
+        if made != comm:
+            made.Free()
+    refused(TypeError, "", latecomer.Communicator, 3)
+    refused(MPI.Exception, "", latecomer.Communicator, MPI.COMM_NULL)
+    comm.Free()
 
 
 def functions():
@@ -293,7 +384,7 @@ def knowledge():
     for _ in range(5):
         with comm.computing() as progress:
             progress(0.5)
-        comm.allreduce(mine, ours)
+        comm.Allreduce(mine, ours)
     found = comm.stats()
     assert found.handled == 5, found.calls
     assert found.native == 0
@@ -315,8 +406,8 @@ def knowledge():
     comm.set_estimate("given")
     comm.set_arrivals([0.0] * SIZE)
     comm.set_arrivals(None)
-    comm.allreduce(mine, ours)
-    comm.comm.Free()
+    comm.Allreduce(mine, ours)
+    comm.Free()
 
 
 def refused(error, text, call, *arguments, **more):
@@ -331,23 +422,23 @@ def refused(error, text, call, *arguments, **more):
 
 def errors():
     comm = latecomer.Communicator(COMM.Dup())
-    comm.comm.Set_errhandler(MPI.ERRORS_RETURN)
+    comm.Set_errhandler(MPI.ERRORS_RETURN)
     mine, ours = np.zeros(4), np.zeros(4)
-    refused(ValueError, "4 sent, 3 received", comm.allreduce, mine, ours[:3])
-    refused(ValueError, "the count needs 40", comm.allreduce, [mine, 5], [ours, 5])
-    refused(ValueError, "give equal ones", comm.allreduce, mine.astype("f4"), ours)
-    refused(ValueError, "-2; give numbers", comm.bcast, [mine, 1, -2, MPI.DOUBLE])
-    refused(ValueError, "-1; give numbers", comm.allgatherv, mine,
+    refused(ValueError, "4 sent, 3 received", comm.Allreduce, mine, ours[:3])
+    refused(ValueError, "the count needs 40", comm.Allreduce, [mine, 5], [ours, 5])
+    refused(ValueError, "give equal ones", comm.Allreduce, mine.astype("f4"), ours)
+    refused(ValueError, "-2; give numbers", comm.Bcast, [mine, 1, -2, MPI.DOUBLE])
+    refused(ValueError, "-1; give numbers", comm.Allgatherv, mine,
             [ours, [0] * SIZE, [-1] * SIZE])  # fmt: skip
-    refused(ValueError, "behind its end", comm.bcast, [mine, None, 5, MPI.DOUBLE])
-    refused(TypeError, "not 'int'", comm.allreduce, 3, ours)
-    refused(ValueError, "a list of 5", comm.bcast, [mine, 1, 2, 3, 4])
-    refused(ValueError, "one for each of the", comm.allgatherv, mine, [ours, [1] * (SIZE + 1)])
-    refused(ValueError, "no multiple", comm.bcast, [bytearray(7), MPI.DOUBLE])
-    refused(TypeError, "has no MPI datatype", comm.bcast, [mine, "nonsense"])
+    refused(ValueError, "behind its end", comm.Bcast, [mine, None, 5, MPI.DOUBLE])
+    refused(TypeError, "not 'int'", comm.Allreduce, 3, ours)
+    refused(ValueError, "a list of 5", comm.Bcast, [mine, 1, 2, 3, 4])
+    refused(ValueError, "one for each of the", comm.Allgatherv, mine, [ours, [1] * (SIZE + 1)])
+    refused(ValueError, "no multiple", comm.Bcast, [bytearray(7), MPI.DOUBLE])
+    refused(TypeError, "has no MPI datatype", comm.Bcast, [mine, "nonsense"])
     locked = np.zeros(4)
     locked.flags.writeable = False
-    refused((BufferError, ValueError), "", comm.allreduce, mine, locked)
+    refused((BufferError, ValueError), "", comm.Allreduce, mine, locked)
     refused(
         MPI.Exception,
         "'frob' is not usable; right would be one of auto",
@@ -357,27 +448,27 @@ def errors():
     )
     refused(LatecomerError, "estimate", comm.set_estimate, "frob")
     refused(MPI.Exception, "frob", comm.set_network, "frob")
-    refused(MPI.Exception, "", comm.allreduce, [mine, 4, MPI.DOUBLE], [ours, 4, MPI.DOUBLE],
+    refused(MPI.Exception, "", comm.Allreduce, [mine, 4, MPI.DOUBLE], [ours, 4, MPI.DOUBLE],
             MPI.OP_NULL)  # fmt: skip
-    of, call = handle(comm.comm), comm._library.call
+    of, call = handle(comm), comm._library.call
     counts = np.zeros(SIZE + 1, np.uint64).ctypes.data
     refused(MPI.Exception, "calls: 'NULL", call, "get_last_to_arrive", of, None, SIZE)
     refused(MPI.Exception, "ranks: ", call, "get_last_to_arrive", of, counts, SIZE + 1)
     assert LatecomerError(MPI.ERR_ARG, "x").Get_error_class() == MPI.ERR_ARG
-    comm.allreduce(mine, ours)
-    comm.comm.Free()
+    comm.Allreduce(mine, ours)
+    comm.Free()
 
 
 def whole_numbers():
     """What is no integer, or none that C holds, is an error before anything is sent."""
     comm = latecomer.Communicator(COMM.Dup(), algorithm="native")
-    comm.comm.Set_errhandler(MPI.ERRORS_RETURN)
+    comm.Set_errhandler(MPI.ERRORS_RETURN)
     mine, ours, all_ = np.arange(SIZE), np.zeros(SIZE, int), np.zeros((SIZE, SIZE), int)
     rooted = (
-        lambda root: comm.bcast(ours, root),
-        lambda root: comm.reduce(mine, ours, MPI.SUM, root),
-        lambda root: comm.gather(mine, all_, root),
-        lambda root: comm.scatter(all_, ours, root),
+        lambda root: comm.Bcast(ours, root),
+        lambda root: comm.Reduce(mine, ours, MPI.SUM, root),
+        lambda root: comm.Gather(mine, all_, root),
+        lambda root: comm.Scatter(all_, ours, root),
         lambda root: comm.bcast_init(ours, root),
         lambda root: comm.reduce_init(mine, ours, MPI.SUM, root),
         lambda root: comm.gather_init(mine, all_, root),
@@ -394,40 +485,40 @@ def whole_numbers():
     for root in (np.int32(1), np.uint8(1), np.array(1), True):
         expected = np.full(SIZE, 1)
         ours[:] = RANK
-        comm.bcast(ours, root)
+        comm.Bcast(ours, root)
         expect(ours, expected)
     part = np.ones(1, int)
     for wrong, error in ((1.0, TypeError), (np.float64(1), TypeError), (1j, TypeError),
                          (-1, ValueError), (np.int64(-1), ValueError)):  # fmt: skip
         said = "count: "
-        refused(error, said, comm.bcast, [ours, wrong])
-        refused(error, said, comm.allreduce, [mine, wrong], [ours, wrong])
-        refused(error, said, comm.allgatherv, part, [ours, [wrong] * SIZE])
-        refused(error, said, comm.bcast, [MPI.BOTTOM, wrong, MPI.BYTE])
+        refused(error, said, comm.Bcast, [ours, wrong])
+        refused(error, said, comm.Allreduce, [mine, wrong], [ours, wrong])
+        refused(error, said, comm.Allgatherv, part, [ours, [wrong] * SIZE])
+        refused(error, said, comm.Bcast, [MPI.BOTTOM, wrong, MPI.BYTE])
     for wrong in (1.0, 0.0, "0", np.float32(0)):
-        refused(TypeError, "displacement: ", comm.bcast, [ours, 1, wrong, MPI.INT64_T])
-        refused(TypeError, "displacement: ", comm.allgatherv, part, [ours, [1] * SIZE,
+        refused(TypeError, "displacement: ", comm.Bcast, [ours, 1, wrong, MPI.INT64_T])
+        refused(TypeError, "displacement: ", comm.Allgatherv, part, [ours, [1] * SIZE,
                                                                      [wrong] * SIZE])  # fmt: skip
     for far in (2**31, 2**32, 2**32 + 1):
-        refused(ValueError, "", comm.allgatherv, part, [ours, [1] * SIZE, [far] * SIZE])
-        refused(ValueError, "", comm.allgatherv, part, [ours, [far] * SIZE])
-        refused(ValueError, "", comm.bcast, [ours, far])
+        refused(ValueError, "", comm.Allgatherv, part, [ours, [1] * SIZE, [far] * SIZE])
+        refused(ValueError, "", comm.Allgatherv, part, [ours, [far] * SIZE])
+        refused(ValueError, "", comm.Bcast, [ours, far])
         empty = [ours, [0] * SIZE, [-far] * SIZE]
-        refused(ValueError, f"displacements: {-far}", comm.allgatherv, part[:0], empty)
+        refused(ValueError, f"displacements: {-far}", comm.Allgatherv, part[:0], empty)
     counts = np.array([1] * SIZE, np.int16)
-    comm.allgatherv(part * RANK, [ours, counts, np.arange(SIZE, dtype=np.uint32)])
+    comm.Allgatherv(part * RANK, [ours, counts, np.arange(SIZE, dtype=np.uint32)])
     expect(ours, np.arange(SIZE))
-    comm.comm.Free()
+    comm.Free()
 
 
 def observed():
     comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
     mine, ours = np.ones(2000), np.zeros(2000)
-    comm.allreduce(mine, ours)
-    with latecomer.observe(comm.comm) as o:
+    comm.Allreduce(mine, ours)
+    with latecomer.observe(comm) as o:
         for _ in range(5):
             come_late(1)
-            comm.allreduce(mine, ours)
+            comm.Allreduce(mine, ours)
         refused(RuntimeError, "must have ended", o.summary)
     found = o.summary()
     assert found.calls == 5, found
@@ -436,10 +527,10 @@ def observed():
     assert all(rank.waiting > 0.5 for rank in found.ranks if rank.rank != 1), found
     assert 0 < found.waiting < 1, found
     assert "Rank 1" in str(found)
-    with latecomer.observe(comm.comm) as o:
+    with latecomer.observe(comm) as o:
         pass
     assert "No collective call was seen" in str(o.summary())
-    comm.comm.Free()
+    comm.Free()
 
 
 def come_late(rank):
@@ -469,7 +560,7 @@ def unchanged_program():
 
 CASES = [every_collective, in_place, parts_of_all_sizes, derived_types, user_operators,
          long_vectors, persistent, requests_without_a_name, nothing_given,
-         memory_in_uneven_parts, functions, knowledge, errors,
+         memory_in_uneven_parts, old_names, a_communicator_of_mpi4py, functions, knowledge, errors,
          whole_numbers, observed]  # fmt: skip
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from ...base.errors import UserError
@@ -19,6 +22,12 @@ _INSTALL = {
     "openmpi": "apt-get install openmpi-bin libopenmpi-dev",
     "mpich": ".venv/bin/pip install mpich, or apt-get install mpich libmpich-dev; then ./demo",
 }
+_SHM = "/dev/shm"  # noqa: S108 - it is looked at
+_ROOM = 64 << 20  # the least that containers have by default
+_CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+_SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")  # of devices, or ticks
+_NEEDED_BY = {"numpy": "needed", "mpi4py": "for latecomer.Communicator",
+              "torch": "for latecomer.torch", "pyarrow": "for tables in Parquet"}  # fmt: skip
 _THREADS = re.compile(r"^option:threads:.*MPI_THREAD_MULTIPLE:\s*(\w+)", re.MULTILINE)
 
 
@@ -41,11 +50,14 @@ def findings() -> list[Finding]:
         *_thread_levels(families),
         *(_bench(family.name) for family in families),
         _dropin(),
+        _shared_memory(),
+        _clock(),
         *_namespaces(),
         _simgrid(),
         _slurm(),
         _tool("C++ compiler", ("c++", "g++", "clang++"), "apt-get install g++"),
         _tool("CMake", ("cmake",), "apt-get install cmake"),
+        *map(_package, ("numpy", "mpi4py", "torch", "pyarrow")),
         Finding("cores", True, str(len(os.sched_getaffinity(0)))),
         Finding("memory", True, _memory()),
     ]
@@ -116,9 +128,48 @@ def _bench(family: str) -> Finding:
 
 def _dropin() -> Finding:
     try:
-        return Finding(_DROPIN, True, str(preload.library()))
+        path = preload.library()
     except UserError:
         return Finding(_DROPIN, False, "not built", _BUILD)
+    if not _loads(path):
+        return Finding(_DROPIN, False, f"{path} cannot be loaded", "install it for this system")
+    return Finding(_DROPIN, True, f"{path}, which a process loads")
+
+
+def _loads(path: Path) -> bool:
+    """Try it in a process: the dynamic linker warns where it cannot load a library, and goes on."""
+    env = {**os.environ, "LD_PRELOAD": str(path)}
+    tried = subprocess.run([sys.executable, "-c", ""], env=env, capture_output=True, check=False)
+    return tried.returncode == 0 and b"cannot be preloaded" not in tried.stderr
+
+
+def _shared_memory() -> Finding:
+    """Ranks of a node, and the MPI libraries, talk through files there."""
+    try:
+        room = shutil.disk_usage(_SHM).free
+    except OSError:
+        room = 0
+    ok = os.access(_SHM, os.W_OK) and room >= _ROOM
+    remedy = "in a container: --shm-size=1g; else mount -o remount,size=1g /dev/shm"
+    return Finding(_SHM, ok, f"{room / (1 << 20):.0f} MiB free", remedy)
+
+
+def _clock() -> Finding:
+    """The source that a rank's clock is read from: through the kernel each look costs more."""
+    try:
+        name = _CLOCK.read_text(encoding="ascii").strip()
+    except OSError:
+        return Finding("clock", True, "its source is not told")
+    remedy = "traces cost more time; boot with clocksource=tsc if the processor's is stable"
+    return Finding("clock", name not in _SLOW_CLOCKS, f"CLOCK_MONOTONIC from {name}", remedy)
+
+
+def _package(name: str) -> Finding:
+    """A package of Python, which is not imported: that may take seconds, or start MPI."""
+    try:
+        return Finding(name, True, version(name))
+    except PackageNotFoundError:
+        return Finding(name, False, "not installed", f"{_NEEDED_BY[name]}: pip install {name}")
 
 
 def _namespaces() -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Spack's recipe. `spack repo add packaging/spack` in a clone makes it known (docs/install.md)."""
+"""Spack's recipe, which `spack repo add` of the folder two above makes known (docs/install.md)."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ class Latecomer(CMakePackage):
     """MPI collectives that are fast when ranks do not arrive together."""
 
     # The clone that this recipe is part of; there are no releases to download yet.
-    git = f"file://{Path(__file__).resolve().parents[4]}"
+    git = f"file://{Path(__file__).resolve().parents[6]}"
 
     license("BSD-3-Clause")
 

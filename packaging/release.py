@@ -1,0 +1,73 @@
+"""Prepares a release: nothing is published, and what it changed is left for a look and a commit.
+
+Usage: release.py VERSION [DATE]      as in 1.0.0 2026-12-01; by default today
+
+The version is in CMakeLists.txt, from where builds, wheel and command have it; CITATION.cff gets a
+copy, with the date. Changes of changelog.d/ go into CHANGELOG.md. The C interface is compared with
+the last release's, and becomes the one to compare with; a new major version may break it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+VERSION = re.compile(r"(?<=project\(latecomer VERSION )\d+\.\d+\.\d+")
+
+
+def version(root: Path = ROOT) -> str:
+    """The version of the clone."""
+    return VERSION.search((root / "CMakeLists.txt").read_text(encoding="utf-8"))[0]
+
+
+def check(new: str, old: str) -> tuple[int, ...]:
+    """The parts of the new version. Raises SystemExit for one that is not later."""
+    if not re.fullmatch(r"\d+\.\d+\.\d+", new):
+        raise SystemExit(f"version '{new}'; give three numbers, as in 1.0.0")
+    after, before = (tuple(map(int, each.split("."))) for each in (new, old))
+    if after <= before:
+        raise SystemExit(f"version {new}; give one after {old}")
+    return after
+
+
+def written(root: Path, new: str, day: str) -> None:
+    """Write the version into its place, and the copy."""
+    cmake, citation = root / "CMakeLists.txt", root / "CITATION.cff"
+    cmake.write_text(VERSION.sub(new, cmake.read_text(encoding="utf-8"), count=1))
+    text = re.sub(r"(?m)^date-released: .*\n", "", citation.read_text(encoding="utf-8"))
+    told = f"version: {new}\ndate-released: {day}\n"
+    citation.write_text(re.sub(r"(?m)^version: .*\n", told, text, count=1))
+
+
+def run(*command: str) -> None:
+    """A step; the first that fails ends the release."""
+    print("==", *command, flush=True)
+    if code := subprocess.run(command, cwd=ROOT, check=False).returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {code}")
+
+
+def main(new: str, day: str) -> None:
+    """All steps."""
+    date.fromisoformat(day)
+    old = version()
+    major = check(new, old)[0] > int(old.split(".")[0])
+    python = str(BIN / "python")
+    if not major:
+        run(python, "packaging/abi.py", "check")
+    written(ROOT, new, day)
+    run(str(BIN / "towncrier"), "build", "--yes", "--version", new, "--date", day)
+    run(python, "packaging/abi.py", "save")
+    run(str(BIN / "cffconvert"), "--validate")
+    print(f"Look at it, run ./test, then: git commit -am 'Version {new}' && git tag v{new}")
+    print("The wheel and its checksum: .venv/bin/python packaging/wheel/make.py")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        raise SystemExit(__doc__)
+    main(sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else date.today().isoformat())

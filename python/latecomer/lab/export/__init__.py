@@ -1,0 +1,1 @@
+"""Rules as tuning files of MPI libraries (docs/rules.md)."""

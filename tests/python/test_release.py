@@ -1,0 +1,74 @@
+"""What a release rests on: one version, valid metadata, fragments of the changelog."""
+
+import re
+import shutil
+import subprocess
+import sys
+
+import latecomer
+import pytest
+from packaging_helpers import load
+from scenes_helpers import ROOT
+
+release = load("release")
+
+
+def tool(name):
+    """A program of the environment's."""
+    found = shutil.which(name, path=str(release.BIN))
+    return found or pytest.skip(f"no {name}")
+
+
+def test_the_version_has_one_place_and_a_copy():
+    version = release.version()
+    assert latecomer.__version__ == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    tracked = subprocess.run(["git", "ls-files", "*.md", "*.py", "*.toml", "*.h", "*.cmake"],
+                             cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
+    written = re.compile(rf"latecomer[-= ]v?{re.escape(version)}\b")
+    for name in tracked.stdout.split():
+        if name.startswith(("docs/dropin.md", "docs/calibration.md", "evidence/")):  # outputs
+            continue
+        assert not written.search((ROOT / name).read_text(encoding="utf-8")), name
+
+
+@pytest.mark.parametrize("new", ["1.0", "v1.0.0", "1.0.0rc1", "0.1.0", "0.0.9"])
+def test_a_version_that_is_none_or_not_later_is_refused(new):
+    with pytest.raises(SystemExit, match=re.escape(new)):
+        release.check(new, "0.1.0")
+
+
+def test_the_version_is_written(tmp_path):
+    for name in ("CMakeLists.txt", "CITATION.cff"):
+        shutil.copy(ROOT / name, tmp_path)
+    for new, day in (("7.8.9", "2030-01-02"), ("7.9.0", "2031-01-02")):
+        release.written(tmp_path, new, day)
+        assert release.version(tmp_path) == new
+        text = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
+        assert f"version: {new}\ndate-released: {day}\n" in text
+        assert text.count("date-released") == 1
+
+
+def test_the_citation_is_valid():
+    ended = subprocess.run([tool("cffconvert"), "--validate"], cwd=ROOT, capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_changes_make_a_changelog():
+    asked = [tool("towncrier"), "build", "--draft", "--version", "9.9.9"]
+    ended = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    kinds = r"\+[a-z0-9-]+\.(added|changed|fixed)\.md|README\.md"
+    names = [path.name for path in (ROOT / "changelog.d").iterdir()]
+    assert all(re.fullmatch(kinds, name) for name in names), names
+    for name in names:
+        if name != "README.md":
+            assert (ROOT / "changelog.d" / name).read_text().splitlines()[0] in ended.stdout
+
+
+def test_usage_is_told():
+    command = [sys.executable, str(ROOT / "packaging" / "release.py")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "release.py VERSION" in ended.stderr
