@@ -228,7 +228,8 @@ def _command(facts: Facts) -> str:
         folder=shlex.quote(plain(facts.folder)),
         traces=shlex.quote(plain(facts.traces)),
     )
-    return f"{shlex.quote(called.called())}{words}"
+    outside = f"{plain(facts.within)} " if facts.within and "{run}" in command else ""
+    return f"{outside}{called.called()}{words}"
 
 
 def _many(facts: Facts) -> bool:
