@@ -98,11 +98,13 @@ int min_bytes() {
   return bytes;
 }
 
-/// Rank 0 alone writes the summary, but all ranks make it.
-std::string has_summary(const Policy&) { return environment("LATECOMER_SUMMARY") ? "1" : "0"; }
+/// Without the rules' network, which is compared with them.
+std::string network(const Policy&) {
+  const Network used = default_network();
+  return to_string(is_used("LATECOMER_NETWORK") ? used : Network{});
+}
 
-/// The folder without its other spellings. Ranks that trace messages number non-blocking
-/// collectives, too.
+/// The folder in one spelling, and whether messages are traced.
 std::string traced(const Policy&) {
   const auto folder = environment(kTrace);
   if (!folder) return "";
@@ -117,9 +119,8 @@ std::string algorithms_of(const Policy& policy) {
     const Choice& choice = policy.choice(each);
     text += (text.empty() ? "" : ";") + std::string(to_string(each)) + ':' +
             std::string(choice.algorithm->name);
-    for (const auto& [name, value] : choice.parameters) {
+    for (const auto& [name, value] : choice.parameters)
       text += ':' + name + '=' + std::to_string(value);
-    }
   }
   return text;
 }
@@ -128,7 +129,7 @@ std::string algorithms_of(const Policy& policy) {
 struct Shared {
   const char* name;
   std::string (*value)(const Policy&);
-  const char* beside = "";  // what else its value depends on
+  const char* beside = "";  // other causes
 };
 
 /// All that decides together about calls, and about reports that all ranks make together.
@@ -138,8 +139,9 @@ constexpr Shared kShared[] = {
      [](const Policy&) { return std::to_string(environment_flag("LATECOMER_REPRODUCIBLE")); }},
     {kMinBytes, [](const Policy&) { return std::to_string(min_bytes()); }},
     {"LATECOMER_STATS", [](const Policy&) { return environment("LATECOMER_STATS").value_or("0"); }},
-    {"LATECOMER_SUMMARY", has_summary},
-    {"LATECOMER_NETWORK", [](const Policy&) { return to_string(default_network()); }},
+    {"LATECOMER_SUMMARY",
+     [](const Policy&) { return std::to_string(environment("LATECOMER_SUMMARY").has_value()); }},
+    {"LATECOMER_NETWORK", network},
     {"LATECOMER_NODES", [](const Policy&) { return std::to_string(ranks_per_node()); }},
     {"LATECOMER_RULES", [](const Policy&) { return std::to_string(hash_of_default_rules()); }},
     {kTrace, traced, " (or only some ranks preload liblatecomer_preload_messages.so)"},
@@ -149,9 +151,8 @@ constexpr Shared kShared[] = {
 std::vector<SharedSetting> shared_settings(Mode mode, const Policy& policy) {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
                                     {"LATECOMER", static_cast<std::uint64_t>(mode)}};
-  for (const Shared& each : kShared) {
+  for (const Shared& each : kShared)
     all.push_back({std::string(each.name) + each.beside, fnv1a(each.value(policy))});
-  }
   return all;
 }
 
@@ -234,9 +235,8 @@ void report_unknown_variables() {
     if (!entry.starts_with(kPrefix)) continue;
     const std::string name(entry.substr(0, entry.find('=')));
     const auto is = [&](const char* known) { return name == known; };
-    if (std::ranges::none_of(kShared, is, &Shared::name) && std::ranges::none_of(kOthers, is)) {
+    if (std::ranges::none_of(kShared, is, &Shared::name) && std::ranges::none_of(kOthers, is))
       report_unused(name.c_str(), "there is no such variable");
-    }
   }
 }
 
