@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/logarithm.hpp"
 
@@ -93,6 +94,15 @@ void Belief::begin(const NetworkParts& deviations) {
     for (std::size_t j = 0; j < kParts; ++j) covariance(i, j) = together(i, j);
     covariance(i, i) += std::min(alone(i), deviations[i] * deviations[i] + kChanged * kChanged);
   }
+}
+
+NetworkParts Belief::credible(NetworkParts claimed) {
+  const auto within = [](double x, double most) { return std::clamp(x, -most, most); };
+  const double common = std::accumulate(claimed.begin(), claimed.begin() + kCosts, 0.0) / kCosts;
+  for (std::size_t part = 0; part < kCosts; ++part)
+    claimed[part] = within(common, kMostCommon) + within(claimed[part] - common, kMostOff * kPart);
+  claimed[kCosts] = within(claimed[kCosts], kMostOff * kExchange);
+  return claimed;
 }
 
 bool Belief::knows(std::string_view name) const {

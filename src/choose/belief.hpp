@@ -32,10 +32,11 @@ class Belief {
   static constexpr double kLibrary = 1.0;   // the library's cost by the best program's price
   static constexpr double kChance = 0.15;   // a call by others of the same candidate, at first
   static constexpr double kLeastChance = 0.03;
-  static constexpr double kFirst = 0.5;      // the first call by the later ones
-  static constexpr double kRenewal = 0.125;  // part of what is known of chance that a call renews
-  static constexpr double kForget = 0.005;   // that each call adds to what is known
-  static constexpr double kChanged = 0.25;   // each of the network's costs since an earlier job
+  static constexpr double kFirst = 0.5;       // the first call by the later ones
+  static constexpr double kRenewal = 0.125;   // part of what is known of chance that a call renews
+  static constexpr double kForget = 0.005;    // that each call adds to what is known
+  static constexpr double kChanged = 0.25;    // each of the network's costs since an earlier job
+  static constexpr double kMostCommon = 4.6;  // a factor of 100; from 300 no calls lead back
   static constexpr double kMostOff = 3;  // calls that are off by more deviations count as so many
 
   /// A candidate at a price.
@@ -63,6 +64,9 @@ class Belief {
   /// have changed, by kChanged each and all together by as much as at first: the first call shows
   /// that, so what counts is how costs are related. Before the first candidate.
   void begin(const NetworkParts& deviations);
+  /// What is believed of factors that a file claims, given as logarithms: costs are together off
+  /// by kMostCommon at most, and each, and exchanges, by kMostOff of its deviations at first.
+  [[nodiscard]] static NetworkParts credible(NetworkParts claimed);
   /// True until something was inherited, begun with, or asked about.
   [[nodiscard]] bool empty() const { return mean_.empty(); }
   /// Returns true if the candidate has been learnt about.

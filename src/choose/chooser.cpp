@@ -125,7 +125,7 @@ const Network& Chooser::agreed_network() const {
 }
 
 void Chooser::begin_with(const NetworkBelief& wisdom) {
-  wisdom_ = wisdom;
+  wisdom_ = {Belief::credible(wisdom.logarithms), wisdom.deviations};
   for (auto& [key, call_class] : classes_) begin_wisely(call_class);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -58,17 +59,8 @@ CommonTime& common_time = *new CommonTime;  // MPI may end after static objects
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 
-/// All that decides together about calls, and about reports that all ranks make together.
-constexpr const char* kShared[] = {
-    "LATECOMER_ALGORITHM", "LATECOMER_REPRODUCIBLE", "LATECOMER_MIN_BYTES", "LATECOMER_STATS",
-    "LATECOMER_SUMMARY",   "LATECOMER_NETWORK",      "LATECOMER_NODES",     "LATECOMER_RULES",
-    "LATECOMER_TRACE",     "LATECOMER_TRACE_BYTES"};
-
-constexpr std::string_view kRules = "LATECOMER_RULES";
-constexpr std::string_view kMinBytes = "LATECOMER_MIN_BYTES";
-constexpr std::string_view kTrace = "LATECOMER_TRACE";
-constexpr std::string_view kTraceOrLibrary =
-    "LATECOMER_TRACE (or only some ranks preload liblatecomer_preload_messages.so)";
+constexpr const char* kMinBytes = "LATECOMER_MIN_BYTES";
+constexpr const char* kTrace = "LATECOMER_TRACE";
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
                                    "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WISDOM"};
@@ -100,29 +92,67 @@ void read_variable(const char* name, Read&& read) {
 
 int min_bytes() {
   int bytes = hot.min_bytes;
-  read_variable(kMinBytes.data(), [&](const std::string& text) {
+  read_variable(kMinBytes, [&](const std::string& text) {
     bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
   });
   return bytes;
 }
 
-/// Ranks that trace messages number non-blocking collectives, too.
-std::uint64_t hash_of_trace() {
-  const std::string folder = environment(kTrace.data()).value_or("");
-  return fnv1a(folder + (!folder.empty() && loader_has_messages() ? "|messages" : ""));
+/// Without the rules' network, which is compared with them.
+std::string network(const Policy&) {
+  const Network used = default_network();
+  return to_string(is_used("LATECOMER_NETWORK") ? used : Network{});
 }
 
-std::vector<SharedSetting> shared_settings(Mode mode) {
+/// The folder in one spelling, and whether messages are traced.
+std::string traced(const Policy&) {
+  const auto folder = environment(kTrace);
+  if (!folder) return "";
+  return std::filesystem::path(*folder + '/').lexically_normal().string() +
+         (loader_has_messages() ? "|messages" : "");
+}
+
+/// "allreduce:ring:segments=2;bcast:auto", with all parameters.
+std::string algorithms_of(const Policy& policy) {
+  std::string text;
+  for (const Collective each : all_collectives()) {
+    const Choice& choice = policy.choice(each);
+    text += (text.empty() ? "" : ";") + std::string(to_string(each)) + ':' +
+            std::string(choice.algorithm->name);
+    for (const auto& [name, value] : choice.parameters)
+      text += ':' + name + '=' + std::to_string(value);
+  }
+  return text;
+}
+
+/// What was understood of a variable, and not how it was written.
+struct Shared {
+  const char* name;
+  std::string (*value)(const Policy&);
+  const char* beside = "";  // other causes
+};
+
+/// All that decides together about calls, and about reports that all ranks make together.
+constexpr Shared kShared[] = {
+    {"LATECOMER_ALGORITHM", algorithms_of},
+    {"LATECOMER_REPRODUCIBLE",
+     [](const Policy&) { return std::to_string(environment_flag("LATECOMER_REPRODUCIBLE")); }},
+    {kMinBytes, [](const Policy&) { return std::to_string(min_bytes()); }},
+    {"LATECOMER_STATS", [](const Policy&) { return environment("LATECOMER_STATS").value_or("0"); }},
+    {"LATECOMER_SUMMARY",
+     [](const Policy&) { return std::to_string(environment("LATECOMER_SUMMARY").has_value()); }},
+    {"LATECOMER_NETWORK", network},
+    {"LATECOMER_NODES", [](const Policy&) { return std::to_string(ranks_per_node()); }},
+    {"LATECOMER_RULES", [](const Policy&) { return std::to_string(hash_of_default_rules()); }},
+    {kTrace, traced, " (or only some ranks preload liblatecomer_preload_messages.so)"},
+    {"LATECOMER_TRACE_BYTES", [](const Policy&) { return std::to_string(trace::limit_of_file()); }},
+};
+
+std::vector<SharedSetting> shared_settings(Mode mode, const Policy& policy) {
   std::vector<SharedSetting> all = {{"library version", fnv1a(latecomer_version())},
                                     {"LATECOMER", static_cast<std::uint64_t>(mode)}};
-  for (const std::string_view name : kShared) {
-    // Rules count by their text, wherever it is, and a size by its value, however it is written.
-    const std::uint64_t hash = name == kRules      ? hash_of_default_rules()
-                               : name == kMinBytes ? fnv1a(std::to_string(min_bytes()))
-                               : name == kTrace    ? hash_of_trace()
-                                                   : fnv1a(environment(name.data()).value_or(""));
-    all.push_back({std::string(name == kTrace ? kTraceOrLibrary : name), hash});
-  }
+  for (const Shared& each : kShared)
+    all.push_back({std::string(each.name) + each.beside, fnv1a(each.value(policy))});
   return all;
 }
 
@@ -205,10 +235,8 @@ void report_unknown_variables() {
     if (!entry.starts_with(kPrefix)) continue;
     const std::string name(entry.substr(0, entry.find('=')));
     const auto is = [&](const char* known) { return name == known; };
-    if (std::none_of(std::begin(kShared), std::end(kShared), is) &&
-        std::none_of(std::begin(kOthers), std::end(kOthers), is)) {
+    if (std::ranges::none_of(kShared, is, &Shared::name) && std::ranges::none_of(kOthers, is))
       report_unused(name.c_str(), "there is no such variable");
-    }
   }
 }
 
@@ -241,16 +269,7 @@ void tell_settings(const Policy& policy) {
   const auto tell = [](const char* name, const std::string& value) {
     log_line(std::string(name) + " = " + value + (is_used(name) ? " (environment)" : " (default)"));
   };
-  std::string algorithms;
-  for (const Collective each : all_collectives()) {
-    const Choice& choice = policy.choice(each);
-    algorithms += (algorithms.empty() ? "" : ";") + std::string(to_string(each)) + ':' +
-                  std::string(choice.algorithm->name);
-    for (const auto& [name, value] : choice.parameters) {
-      algorithms += ':' + name + '=' + std::to_string(value);
-    }
-  }
-  tell("LATECOMER_ALGORITHM", algorithms);
+  tell("LATECOMER_ALGORITHM", algorithms_of(policy));
   tell("LATECOMER_MIN_BYTES", std::to_string(hot.min_bytes));
   tell("LATECOMER_REPRODUCIBLE", environment_flag("LATECOMER_REPRODUCIBLE") ? "1" : "0");
   tell("LATECOMER_STATS", environment("LATECOMER_STATS").value_or("0"));
@@ -341,7 +360,9 @@ void begin_activity() {
     }
     return;
   }
-  const Answer answer = shake_hands(shared_settings(mode), kPatience);
+  const bool looks_on = mode == Mode::observe;
+  const Policy policy = looks_on ? policy_of_observer() : policy_of_environment();
+  const Answer answer = shake_hands(shared_settings(mode, policy), kPatience);
   if (!answer.all) {
     if (!answer.problem.empty()) report_inactive(answer.problem);
     return;
@@ -353,9 +374,9 @@ void begin_activity() {
   (void)end_with_mpi(end_activity);  // the first of all
   name_world();
   Defaults& start = defaults();
-  observes = mode == Mode::observe;
+  observes = looks_on;
   if (observes) want_sentence();
-  start.policy = observes ? policy_of_observer() : policy_of_environment();
+  start.policy = policy;
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
   hot.min_bytes = min_bytes();

@@ -47,6 +47,17 @@ bool is_root(int root, MPI_Comm comm) {
   return rank == root;
 }
 
+/// True if nobody can be waited for on the communicator, so that nothing is made for its calls.
+bool has_one_rank(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL || used_last(comm)) return false;
+  int ranks = 0;
+  int inter = 0;
+  UserCode::run([&] { return PMPI_Comm_size(comm, &ranks); });
+  if (ranks != 1) return false;
+  PMPI_Comm_test_inter(comm, &inter);
+  return inter == 0;
+}
+
 /// Runs a collective that has no record of its own.
 template <class Native>
 int unrecorded(const void* site, Native&& native) {
@@ -76,6 +87,7 @@ template <class Describe, class Native>
 int left(Describe&& describe, Native&& native) {
   if (!hot.counts.load(std::memory_order_relaxed)) return native();
   const Call call = describe();
+  if (has_one_rank(call.comm)) return unrecorded(call.site, native);
   const auto begin = [&](auto& made, CommState& state) { made.emplace(state, call); };
   left_calls.fetch_add(1, std::memory_order_relaxed);
   return traced(call.comm, trace::Served::short_vector, call.site, begin, native);
@@ -86,6 +98,7 @@ template <class Native>
 int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
               Native&& native) {
   if (!is_active() || !hot.counts.load(std::memory_order_relaxed)) return native();
+  if (has_one_rank(comm)) return unrecorded(site, native);
   const auto begin = [&](auto& made, CommState& state) {
     made.emplace(state, collective, bytes, site);
   };
@@ -94,6 +107,7 @@ int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, co
 
 int enter(const Call& call) {
   if (!is_active()) return call.native();
+  if (has_one_rank(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
   const auto execute = [&] { return execute_in_order(call); };
   if (!messages::are_traced()) return communicate(call, execute);
   return communicate(call, [&] {

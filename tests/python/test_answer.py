@@ -18,6 +18,7 @@ from latecomer.report.analysis.answer import (
     facts,
     finding,
     headline,
+    shorter,
     verdict,
 )
 from latecomer.report.analysis.blame import late_ranks, teams, waiters
@@ -27,6 +28,7 @@ from latecomer.report.analysis.remedies import REMEDIES
 from latecomer.report.analysis.repeats import repeats
 from latecomer.report.trace import Words, read
 from latecomer.report.trace.waits import waiting
+from scenes_helpers import ROOT
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 KINETO = Path(__file__).parent / "kineto"
@@ -555,3 +557,27 @@ def test_forecasts_are_made_by_position_in_the_loop():
                 and site.group == 0}  # fmt: skip
     assert recorded["allreduce"].repeats.share > 0.9
     assert not recorded["allgather"].repeats.usable
+
+
+def test_times_that_are_compared_have_one_unit():
+    for elapsed, saved, says in (
+        (1.454, 0.719, "0.735 s instead of 1.454 s"), (2.0, 1.0, "1 s instead of 2 s"),
+        (0.04, 0.0399, "0.1 ms instead of 40 ms"), (1.5, 1.5, "0 s instead of 1.5 s"),
+    ):  # fmt: skip
+        said = shorter(replace(COMMON, elapsed=elapsed, saved=saved))
+        assert said == f"the run would take {says}"
+
+
+def test_the_tutorials_sample_is_what_a_run_says():
+    page = (ROOT / "docs/tutorial.md").read_text()
+    sample = page[page.index("latecomer: who:") :]
+    sample = " ".join(sample[: sample.index("```")].split()).replace("latecomer: ", "\n").strip()
+    told = Facts(
+        ranks=4, run=5.27, waiting=2.42, moving=0.18, late=[1], hosts=["vm"], last_share=1.0,
+        calls=20, cost=2.4, place="allreduce of 1 MiB at late+0x13d2", place_share=1.0,
+        lateness=0.04, unseen="messages between two ranks, windows and files",
+        run_command="mpirun -n 4 ./late 20",
+    )  # fmt: skip
+    said = "\n".join(" ".join(line.split()) for line in answer_of(told).lines())
+    lines = [line.strip() for line in sample.replace("./latecomer", "latecomer").splitlines()]
+    assert "\n".join(lines) == said

@@ -232,14 +232,42 @@ def test_settings_that_differ_make_it_inactive_and_are_named(name):
     assert "settings differ between ranks: LATECOMER_ALGORITHM" in job.err
 
 
+SPELLINGS = {
+    "LATECOMER": ("on", ""),
+    "LATECOMER_ALGORITHM": (
+        "allreduce:segmented_ring:segments=2;bcast:native",
+        "bcast:native;allreduce:segmented_ring:segments=2;reduce:auto",
+    ),
+    "LATECOMER_REPRODUCIBLE": ("0", ""),
+    "LATECOMER_MIN_BYTES": ("1KiB", "1024"),
+    "LATECOMER_STATS": ("0", ""),
+    "LATECOMER_SUMMARY": ("{folder}/one", "{folder}/other"),
+    "LATECOMER_NETWORK": ("alpha=50us,beta=1e1ns", "@{folder}/network"),
+    "LATECOMER_NODES": ("off", "1"),
+    "LATECOMER_RULES": ("{folder}/rules", "{folder}/../{name}/rules"),
+    "LATECOMER_TRACE": ("{folder}/trace", "{folder}/./trace/"),
+    "LATECOMER_TRACE_BYTES": ("1MiB", "1024KiB"),
+}
+
+
 @both_families
-def test_a_size_may_be_written_in_another_way_on_another_rank(name):
+def test_settings_may_be_written_in_another_way_on_another_rank(name, tmp_path):
+    (tmp_path / "network").write_text("# ours\nbeta=10ns,alpha=0.05ms\n")
+    (tmp_path / "rules").write_text(json.dumps(
+        {"rule_file_version": 1, "module": "latecomer",
+         "collectives": {"allreduce": [{"rules": [{"alg": "ring"}]}]}}
+    ))  # fmt: skip
     launch = launcher_of(name, 1, [cases_of(name), "reductions"])
-    one, other = (
-        local(preload.preloading(launch.command, preload.library(), {"LATECOMER_MIN_BYTES": size}))
-        for size in ("1KiB", "1024")
-    )
+
+    def words(variables):
+        variables = {key: text.format(folder=tmp_path, name=tmp_path.name)
+                     for key, text in variables.items()}  # fmt: skip
+        return local(preload.preloading(launch.command, preload.library(), variables))
+
+    both = [{key: way[number] for key, way in SPELLINGS.items()} for number in (0, 1)]
+    one, other = map(words, both)
     assert run_command([*one, ":", *other[1:]], launch.env).check().err == ""
+    assert json.loads((tmp_path / "one").read_text())["ranks"] == 2
 
 
 @both_families

@@ -5,7 +5,17 @@ import re
 
 import numpy as np
 import pytest
-from kineto_helpers import RANKS, RECORDED, device_job, entered, load, store
+from kineto_helpers import (
+    CALLS,
+    RANKS,
+    RECORDED,
+    device_job,
+    entered,
+    job,
+    load,
+    remark,
+    store,
+)
 from latecomer.cli import run
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.parts import lines, split, together
@@ -205,3 +215,24 @@ def test_names_of_a_program_are_escaped(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "<script>alert" not in text
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize(("name", "told"), [
+    ("rank{}.json", True), ("vm_90{}.1694128201557.pt.trace.json", True),
+    ("vm_90{}.1694128201557.pt.trace.json", False),
+])  # fmt: skip
+def test_a_cut_file_has_the_rank_of_its_name_or_the_one_that_is_missing(tmp_path, name, told):
+    """The profiler of some versions tells the rank at the end of the file."""
+    for rank, trace in enumerate(job()):
+        said = {"distributedInfo": trace.pop("distributedInfo")}
+        text = json.dumps(trace | said)
+        cut = rank == 1 or (rank == 3 and not told)  # of two files without a rank neither is known
+        (tmp_path / name.format(rank)).write_text(text[: len(text) * 2 // 3] if cut else text)
+    trace = read(tmp_path)
+    if told:
+        where = f"{name.format(1)}: rank 1"
+        assert remark(trace, "ranks that files told at their missing ends").endswith(where)
+        assert 0 < analyse(trace).ranks.calls[1] < CALLS
+        assert not np.isnan(trace.clock_error).any()
+    else:
+        assert "(2)" in remark(trace, "files that do not say their rank")

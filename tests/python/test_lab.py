@@ -15,6 +15,7 @@ from latecomer.lab.cluster import check as check_function
 from latecomer.lab.cluster import kernel, privilege, topology
 from latecomer.launch import mpi, processes
 from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
+from scenes_helpers import ROOT
 
 # ---- what is asked for
 
@@ -222,6 +223,31 @@ def test_the_network_is_announced_to_caller_and_ranks(spec, capfd):
     cluster.run(spec, ["printenv", "LATECOMER_LAB"], ranks=1, deadline=600, announce=said.append)
     assert spec.describe() in capfd.readouterr().out
     assert said[0].startswith(f"{spec.describe()}, ")
+
+
+def test_the_next_command_runs_as_it_is_printed_in_the_same_lab(namespaces, tmp_path):
+    """At the end of a run in a lab, and in the report of its trace outside."""
+    family, ours = installed("openmpi"), str(ROOT / "latecomer")
+    source, program = ROOT / "examples/late/late.c", str(tmp_path / "late")
+    subprocess.run([family.mpicc, "-o", program, source], check=True)
+
+    def ended(line: str) -> str:
+        done = subprocess.run(
+            line, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+        return done.stdout + done.stderr
+
+    lab = f"{ours} lab run --nodes 2 --rate 200mbit --"
+    job = f"-- {family.mpirun} --allow-run-as-root -n 2 {program} 8"
+    told = ended(f"{lab} {ours} run --observe {job}")
+    following = told[told.index("then: ") + len("then: ") :].strip()
+    assert following == f"{lab} {ours} run --compare {job}"
+    compared = ended(following)
+    assert "lab 2x200mbit" in compared
+    assert "without   " in compared
+    ended(f"{lab} {ours} run --trace 'a b' {job}")
+    assert f"then: {lab} {ours} run --compare {job}" in ended(f"{ours} report 'a b'")
 
 
 def test_only_the_interfaces_of_the_lab_are_seen(spec, capfd):

@@ -53,6 +53,13 @@ static void call(const char* what) {
   if (!strcmp(what, "scatterv")) {
     MPI_Scatterv(mine, counts, places, MPI_DOUBLE, all, count, MPI_DOUBLE, 1, world);
   }
+  if (!strcmp(what, "alone")) {
+    MPI_Comm_split(world, rank, 0, &twin);
+    MPI_Allreduce(mine, all, count, MPI_DOUBLE, MPI_SUM, twin);
+    MPI_Allreduce(mine, all, 1, MPI_DOUBLE, MPI_SUM, twin);
+    MPI_Barrier(twin);
+    MPI_Comm_free(&twin);
+  }
   if (!strcmp(what, "comm_dup")) { MPI_Comm_dup(world, &twin); MPI_Comm_free(&twin); }
   if (!strcmp(what, "ibarrier")) { MPI_Ibarrier(world, &request); MPI_Wait(&request, MPI_STATUS_IGNORE); }
   if (!strcmp(what, "iallreduce")) {
@@ -171,6 +178,17 @@ def test_short_calls_and_longer_ones_are_known(name, programs, tmp_path):
     places = json.loads(file.read_text())["places"]
     assert sorted(each["bytes"] for each in places) == [8, 8000]
     assert {(each["calls"], each["last"]) for each in places} == {(4, 4)}
+
+
+@both_families
+@pytest.mark.parametrize("mode", ["observe", "on"])
+def test_calls_on_communicators_of_one_rank_are_not_looked_at(name, mode, programs, tmp_path):
+    file = tmp_path / "job.json"
+    with_library(name, programs, ["alone"], {"LATECOMER": mode, "LATECOMER_SUMMARY": str(file)})
+    job = json.loads(file.read_text())
+    assert (job["told"], job["unmatched"], job["short_calls"]) == (4, 0, 0)
+    assert [each["collective"] for each in job["places"]] == ["comm_split"]
+    assert set(job["calls"].values()) == {0}
 
 
 @both_families

@@ -250,3 +250,21 @@ def test_what_was_not_learnt_changes_nothing():
     assert wisdom.network == VALUES
     with pytest.raises(ValueError, match="wisdom: 'text' is not usable"):
         rehearsed(Wisdom("bytes=1"))
+
+
+@pytest.mark.parametrize("factors", [
+    (1, 1, 1, 1e6), (1e6, 1, 1, 1), (1e-6, 1e6, 1, 1), (1e6, 1e-6, 1, 1), (1, 1e-6, 1e6, 1),
+    (1e6, 1e6, 1e6, 1), (1e-6, 1e-6, 1e-6, 1e-6),
+])  # fmt: skip
+def test_factors_beyond_all_networks_are_unlearnt(factors):
+    """Whatever a file claims for sure, the calls that follow lead back."""
+    names = ("start-ups", "bytes", "combining", "exchanges")
+    text = " ".join(f"{name}={each:g}/0" for name, each in zip(names, factors, strict=True))
+
+    def last(wisdom):
+        calls = rehearse_job("auto", [[0.001] * 8] * 80, count=1 << 18, network="", assumed="",
+                             native="reduce_bcast", finding_out=JobCosts(),
+                             wisdom=wisdom)  # fmt: skip
+        return calls[-1].exits.max() - calls[-2].exits.max()
+
+    assert last(Wisdom(text)) < 1.5 * last(Wisdom())

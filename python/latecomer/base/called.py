@@ -7,20 +7,40 @@ import shlex
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "latecomer"
-VARIABLE = "CALLED_AS"  # of the script in a clone, which starts Python; no variable of the library
+# Of the script in a clone, which starts Python, and of a lab, for its command: no variables of the
+# library.
+VARIABLE = "CALLED_AS"
+WITHIN = "CALLED_WITHIN"
 
 
 def called() -> str:
-    """As in `latecomer`, or `./latecomer` where that was typed."""
-    return _called
+    """As in `latecomer`, or `./latecomer` where that was typed; quoted for a shell."""
+    return shlex.quote(_called)
+
+
+def within() -> str:
+    """The command that this one is a part of, as in `latecomer lab run --nodes 4 --`; else ""."""
+    return _within
+
+
+def called_here() -> str:
+    """The begin of a command that starts processes where this one does."""
+    return f"{_within} {called()}".lstrip()
+
+
+def outer(command: Sequence[str]) -> str:
+    """The begin of this command line, before the command that it is to start."""
+    words = shlex.join(sys.argv[1 : len(sys.argv) - len(command)]).removesuffix(" --")
+    return f"{called_here()} {words} --"
 
 
 def command_line() -> str:
     """The words of this command, to be repeated."""
-    return shlex.join([NAME, *sys.argv[1:]])
+    return f"{called_here()} {shlex.join(sys.argv[1:])}"
 
 
 def now() -> str:
@@ -29,8 +49,9 @@ def now() -> str:
 
 
 def note() -> None:
-    """Take the name from the script or from the command line; ranks do not see the variable."""
-    global _called  # noqa: PLW0603 - of the process, as its command line
+    """Take the name from the script or from the command line; ranks do not see the variables."""
+    global _called, _within  # noqa: PLW0603 - of the process, as its command line
+    _within = os.environ.pop(WITHIN, "")
     word = os.environ.pop(VARIABLE, "") or sys.argv[0]
     if Path(word).name == NAME and not _same(word, shutil.which(NAME)):
         _called = word
@@ -41,3 +62,4 @@ def _same(word: str, found: str | None) -> bool:
 
 
 _called = NAME
+_within = ""

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from ..base.called import called
 from .checking import Counterexample, verify
 from .compiled import core
 from .registry import Algorithm, Parameter, collectives, decides_while_it_runs
@@ -68,7 +69,7 @@ class Case:
         if decides_while_it_runs(self.collective, self.algorithm):
             code = f"import latecomer; print(latecomer.verify({self._words()}))"
             return shlex.join(["python3", "-c", code])
-        words = ["latecomer", "show", self.algorithm, "--collective", self.collective]
+        words = ["show", self.algorithm, "--collective", self.collective]
         words += ["--ranks", str(self.ranks), "--count", str(self.count)]
         words += ["--network", core.Network().text]
         words += ["--root", str(self.root)] * bool(self.root)
@@ -77,7 +78,7 @@ class Case:
         if self.arrival:
             words += ["--arrivals", ",".join(f"{time!r}s" for time in self.arrival)]
         words += ["--in-place"] * self.in_place + ["--non-commutative"] * (not self.commutative)
-        return f"{shlex.join(words)} | latecomer verify -"
+        return f"{called()} {shlex.join(words)} | {called()} verify -"
 
 
 class Cases(Sequence[Case]):

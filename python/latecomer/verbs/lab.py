@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from ..base import called
 from ..base.limits import LAB_NODES, LAB_PER_NODE, LAB_QUEUE_MS
 from ..base.output import print_json, say
 from ..command.declare import Seconds, argument, flag
@@ -94,8 +95,9 @@ def run(asked: Run) -> int:
     spec = asked.spec(asked.per_node, asked.clock_skew)
     announce = None if asked.quiet else say
     return cluster.run(
-        spec, asked.command, mpi=asked.mpi, deadline=asked.deadline, announce=announce
-    )
+        spec, asked.command, mpi=asked.mpi, env={called.WITHIN: called.outer(asked.command)},
+        deadline=asked.deadline, announce=announce,
+    )  # fmt: skip
 
 
 def slurm(
@@ -117,7 +119,8 @@ def slurm(
 
     spec = Links(nodes=nodes, rate=rate).spec(per_node)
     announce = None if quiet else say
-    return cluster.run_with_slurm(spec, command, deadline=deadline, announce=announce)
+    env = {called.WITHIN: called.outer(command)}
+    return cluster.run_with_slurm(spec, command, env=env, deadline=deadline, announce=announce)
 
 
 def check(asked: Check) -> int:

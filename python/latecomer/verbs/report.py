@@ -231,7 +231,7 @@ def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
         sites += [place.site for place in found.origin.graph.places]
     found.code = lines_of(sites, run)
     told = facts(found, run_command=run.command_line)
-    told = replace(told, **{"traces": fresh_folder(), **known})
+    told = replace(told, **{"traces": fresh_folder(), "within": run.within, **known})
     return Seen(found, told, answer_of(told), run)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..base.called import called
+from ..base.called import called, called_here, within
 from ..base.errors import DeadlineError
 from ..base.output import print_json, say
 from ..base.variables import variable
@@ -180,7 +180,7 @@ def launcher_of(command: list[str] | None, verb: str) -> list[str]:
         raise UsageError("Missing argument 'COMMAND...'.")
     if mpi.is_launcher(command[0]):
         return command
-    verb = f"{called()} {verb}"
+    verb = f"{called_here()} {verb}"
     right = f"right would be mpirun, mpiexec or srun, as in '{verb} -- mpirun -n 4 ./app'"
     if not command[0]:
         raise UsageError(f"COMMAND is empty; {right}")
@@ -288,7 +288,7 @@ def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") 
     run = About(program=program_of(command), started=time.time() - job["elapsed_s"])
     code = lines_of((each["site"] for each in job["places"] if each["site"]), run)
     told = facts_of_job(job, run_command=shlex.join(command), code=code)
-    return answer_of(replace(told, after=after, traces=fresh_folder()))
+    return answer_of(replace(told, after=after, traces=fresh_folder(), within=within()))
 
 
 def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:

@@ -41,6 +41,9 @@ Named* find(MPI_Comm comm) {
 }
 
 void name(MPI_Comm comm, std::uint64_t name) {
+  int ranks = 0;
+  PMPI_Comm_size(comm, &ranks);
+  if (ranks == 1) return;  // it has nobody to meet
   auto named = std::make_unique<Named>();
   named->name = name;
   if (PMPI_Comm_set_attr(comm, keyval_of_names, named.get()) == MPI_SUCCESS) {

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "choose/belief.hpp"
 #include "choose/wisdom.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/finalize.hpp"
@@ -99,8 +100,9 @@ class WisdomFile {
     if (found == nullptr) return;
     state.chooser.begin_with(*found);
     if (state.rank != 0 || !logs_info()) return;
+    const NetworkBelief believed = {Belief::credible(found->logarithms), found->deviations};
     log_line(describe(state.comm) +
-             " begins with what earlier jobs have learnt of the network: " + to_string(*found));
+             " begins with what earlier jobs have learnt of the network: " + to_string(believed));
   }
   void open(CommState& state) {
     if (!writes_) return;

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ...base import called
 from .facts import Facts, facts
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
-from .wording import CLEAR, LITTLE, listed, percent, plain, seconds
+from .wording import CLEAR, LITTLE, listed, percent, plain, seconds, seconds_beside
 
 if TYPE_CHECKING:
     from .lateness import Lateness
@@ -115,7 +115,7 @@ def shorter(facts: Facts) -> str:
     """As in "the run would take 1 s instead of 2 s"; empty: not known."""
     if facts.saved is None or facts.elapsed <= 0:
         return ""
-    took = seconds(facts.elapsed - facts.saved)
+    took = seconds_beside(facts.elapsed - facts.saved, facts.elapsed)
     return f"the run would take {took} instead of {seconds(facts.elapsed)}"
 
 
@@ -228,7 +228,8 @@ def _command(facts: Facts) -> str:
         folder=shlex.quote(plain(facts.folder)),
         traces=shlex.quote(plain(facts.traces)),
     )
-    return f"{shlex.quote(called.called())}{words}"
+    outside = f"{plain(facts.within)} " if facts.within and "{run}" in command else ""
+    return f"{outside}{called.called()}{words}"
 
 
 def _many(facts: Facts) -> bool:

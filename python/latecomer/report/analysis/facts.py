@@ -70,6 +70,7 @@ class Facts:
     folder: str = ""  # of the trace; empty: none
     traces: str = "traces"  # a folder for the next trace
     after: str = ""  # the command that gives this answer: "compare", "trace", or another one
+    within: str = ""  # the command that a run was a part of, as in "latecomer lab run --nodes 4 --"
     run_command: str = "COMMAND"  # what stands after `latecomer run --`; empty: no MPI program
 
 

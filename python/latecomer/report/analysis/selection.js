@@ -37,7 +37,7 @@ function pickers() {
   const words = { rank: data.host.map((_, rank) => String(rank)), place: data.places, call: data.calls.map((call) => call.what) };
   for (const name of Object.keys(picked)) {
     const select = at(`pick-${name}`);
-    fill(select, words[name], name === "rank" ? "none" : `no ${name}`);
+    fill(select, words[name], "none");
     select.setAttribute("aria-label", name);
     select.addEventListener("change", () => pick({ [name]: select.value === "" ? null : Number(select.value) }));
   }

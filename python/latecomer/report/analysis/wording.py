@@ -17,6 +17,15 @@ def seconds(value: float) -> str:
     return f"{1e3 * value:.3g} ms" if size >= 0.9995e-3 else f"{1e6 * value:.3g} \N{MICRO SIGN}s"
 
 
+def seconds_beside(value: float, other: float) -> str:
+    """`value` in the unit of `other`, for a sentence that compares both."""
+    unit, usual = seconds(other).split()[1], seconds(value)
+    if usual.split()[1] == unit:
+        return usual
+    scale = {"s": 1, "ms": 1e3}.get(unit, 1e6)
+    return f"{scale * value:.3g} {unit}"
+
+
 def percent(part: float) -> str:
     """As in "46 %", "0.3 %"."""
     value = 100 * part

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base import regular
+from ...base.called import within
 from .model import text_of
 
 NAME = "run.json"
@@ -28,6 +29,7 @@ class About:
     """Empty, 0 or None: not known."""
 
     command: tuple[str, ...] = ()
+    within: str = ""  # the command that this one was a part of, as typed, such as a lab's
     program: Path | None = None  # that the ranks executed, ...
     bytes: int = 0  # ... its size, ...
     changed: int = 0  # ... and when it was changed: nanoseconds since 1970
@@ -43,7 +45,7 @@ class About:
 def note(folder: Path, command: Sequence[str], mpi: str = "") -> None:
     """Write down how the trace in `folder` was made. Does nothing if that cannot be written."""
     program = program_of(command)
-    value: dict[str, Any] = {"command": list(command), "mpi": mpi}
+    value: dict[str, Any] = {"command": list(command), "within": within(), "mpi": mpi}
     try:
         if program:
             found = program.stat()
@@ -80,10 +82,11 @@ def about(folder: Path, started: float = 0.0) -> About:
     words = (
         command if isinstance(command, list) and all(isinstance(w, str) for w in command) else []
     )
-    program, mpi = value.get("program"), value.get("mpi")
+    program, mpi, inside = value.get("program"), value.get("mpi"), value.get("within")
     usable = isinstance(program, str) and "\0" not in program and Path(program).is_absolute()
     return About(
         command=tuple(text_of(word, _MOST_BYTES) for word in words),
+        within=text_of(inside, _MOST_BYTES) if isinstance(inside, str) else "",
         program=Path(program) if usable else None,
         bytes=_whole(value.get("bytes")),
         changed=_whole(value.get("changed_ns")),

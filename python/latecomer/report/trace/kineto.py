@@ -45,6 +45,7 @@ class _File:
     world: int  # ranks; 0: it does not say
     base: int | None  # nanoseconds to be added to its times
     recorded: Recorded
+    cut: bool  # its end is missing
 
 
 def read(folder: str | Path) -> Trace:
@@ -83,13 +84,23 @@ def read(folder: str | Path) -> Trace:
 
 
 def _ranked(folder: Path, found: Sequence[_File], left: LeftOut) -> list[tuple[int, _File]]:
-    """The files whose rank is known: they say it, or their names do."""
-    worlds = [each.world for each in found]
+    """The files whose rank is known: they say it, or their names do, or it is the only one that no
+    other file has.
+    """
+    world = max((each.world for each in found), default=0)
     unnamed = [each.path for each in found if each.rank is None]
-    named = rank_names.ranks(folder, unnamed, max([*worlds, len(found)], default=0), left)
+    named = rank_names.ranks(folder, unnamed, max(world, len(found)), left)
+    known = {*named.values(), *(each.rank for each in found if each.rank is not None)}
+    nameless = [each for each in found if each.rank is None and each.path not in named]
+    missing = set(range(min(world, len(found)))) - known
+    if len(nameless) == len(missing) == 1 and world == len(found) and nameless[0].cut:
+        named[nameless[0].path] = missing.pop()
     ranked = []
     for each in found:
         rank = named.get(each.path) if each.rank is None else each.rank
+        if each.rank is None and each.cut and rank is not None:
+            left.doubt("ranks that files told at their missing ends, taken from the names of files "
+                       "or as the only one missing", f"{each.path}: rank {rank}")  # fmt: skip
         if rank is None:
             left.add("files that do not say their rank, in the text or in their name; name them as "
                      "in rank0.json", each.path)  # fmt: skip
@@ -246,7 +257,7 @@ def _read(path: Path, left: LeftOut) -> _File | None:
     world = _said(path, info, "world_size", 1, MOST_RANKS, left) or 0
     rank = _said(path, info, "rank", 0, (world or MOST_RANKS) - 1, left)
     base = _said(path, told.values, "baseTimeNanoseconds", 0, 1 << 62, left)
-    return _File(path, rank, world, base, recorded)
+    return _File(path, rank, world, base, recorded, bool(told.cut))
 
 
 def _calls(
