@@ -71,6 +71,23 @@ def distributed(rank, ranks, slow):
         yield ("allreduce",)
 
 
+def overlapped(rank, ranks, slow):
+    """Each rank computes while the collective that it has begun is under way."""
+    for _ in range(STEPS):
+        yield ("iallreduce",)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("finish",)
+
+
+def exchanged(rank, ranks, slow):
+    """Each rank computes while its edge is under way in a ring."""
+    for _ in range(STEPS):
+        yield ("ireceive", (rank - 1) % ranks)
+        yield ("isend", (rank + 1) % ranks)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("wait",)
+
+
 def played(program, ranks, slow, **how):
     return Played([program(rank, ranks, slow) for rank in range(ranks)], **how).trace()
 
@@ -114,6 +131,21 @@ def test_what_a_rank_saves_is_what_it_does_save(program, rendezvous):
         shorter = STEPS * SLOW if program is handed_on else ends[0] - ends[1]
         graph = origin(trace).graph
         saved = graph.saved(graph.without([slow]))
+        assert saved == pytest.approx(shorter, rel=0.02)
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.parametrize("program", [overlapped, exchanged])
+def test_who_computes_while_data_are_to_move_holds_up_the_others(program, weak):
+    """Where they move only while ranks are in MPI; else a rank waits for what was begun before."""
+    for slow in range(5):
+        trace, usual = (played(program, 5, who, rendezvous=True, weak=weak)
+                        for who in (slow, None))  # fmt: skip
+        found = analysed(trace)
+        said = answer(found)
+        assert said.who == f"Rank {slow} on host node{slow} is late.", said.text()
+        graph = found.graph
+        saved, shorter = graph.saved(graph.without([slow])), trace.end.max() - usual.end.max()
         assert saved == pytest.approx(shorter, rel=0.02)
 
 
