@@ -83,9 +83,10 @@ class Places:
 
 def gathered(
     trace: Trace, places: Places
-) -> tuple[Events, Posts, NDArray[np.int64], dict[int, int]]:
-    """All events and posts; the place of each event in the order in which they were gathered; and
-    by a group's place its first call in that order."""
+) -> tuple[Events, Posts, NDArray[np.int64], dict[int, int], float]:
+    """All events and posts; the place of each event in the order in which they were gathered; by a
+    group's place its first call in that order; and for how long ranks are in two calls at one time,
+    in seconds."""
     parts, ranks, times = [], [np.zeros(0, np.int64)], [np.zeros(0)]
     first_of: dict[int, int] = {}
     count = posted = 0
@@ -122,25 +123,29 @@ def gathered(
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     events = joined.some(order)
-    return replace(events, begin=_begins(events)), posts, number, first_of
+    begin, shared = _begins(events)
+    return replace(events, begin=begin), posts, number, first_of, shared
 
 
-def _begins(events: Events) -> Floats:
+def _begins(events: Events) -> tuple[Floats, float]:
     """When events begin, such that a rank is in one at a time. They are sorted by their end.
 
     Several may be of one call: then the one that waits longest counts, which comes first. Where
-    threads of a rank are in MPI at one time, that belongs to the call that ends next.
+    threads of a rank are in MPI at one time, that belongs to the call that ends next; returns the
+    sum of such times, too.
     """
     order = np.argsort(events.rank, kind="stable")
     rank, begin, end = events.rank[order], events.begin[order], events.end[order]
     first = np.diff(rank, prepend=-1) != 0
     before = np.where(first, -np.inf, np.concatenate([[0.0], end])[:-1])
+    entered = np.concatenate([[-np.inf], begin])[:-1]
+    shared = np.where(first | (begin == entered), 0.0, before - np.maximum(begin, entered))
     apart = begin + rank * (2 * float(np.abs(begin).max(initial=0.0)) + 1)
     least = np.minimum.accumulate(apart[::-1])[::-1]
     inside = np.where(least < apart, least - apart + begin, begin)  # some call, from then on
     found = np.empty(len(order))
     found[order] = np.minimum(np.maximum(before, inside), np.maximum(begin, end))
-    return found
+    return found, float(np.clip(shared, 0.0, None).sum())
 
 
 def _events(

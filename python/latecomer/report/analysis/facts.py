@@ -19,6 +19,7 @@ from .wording import (
     LITTLE,
     NON_BLOCKING,
     SHARE,
+    TRUSTED,
     listed,
     percent,
     plain,
@@ -147,7 +148,8 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                     remarks=[*_handed_on(begun, late, common.run), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
-        named = replace(named, saved=saved, elapsed=found.run_seconds,
+        clear = begun.graph.unclear[0] <= TRUSTED
+        named = replace(named, saved=saved if clear else None, elapsed=found.run_seconds,
                         cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
                         place=computation(place.call, found.named(place.site)))  # fmt: skip
