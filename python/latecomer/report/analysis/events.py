@@ -119,7 +119,7 @@ def gathered(
     posts = Posts(np.concatenate(ranks)[used], np.concatenate(times)[used])
     until = np.full(len(joined.rank), -np.inf)
     until[known] = posts.time[joined.cause[known]]
-    order = np.lexsort((-until, joined.end))
+    order = np.lexsort((-until, joined.begin, joined.end))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     events = joined.some(order)
@@ -138,14 +138,15 @@ def _begins(events: Events) -> tuple[Floats, float]:
     rank, begin, end = events.rank[order], events.begin[order], events.end[order]
     first = np.diff(rank, prepend=-1) != 0
     before = np.where(first, -np.inf, np.concatenate([[0.0], end])[:-1])
-    entered = np.concatenate([[-np.inf], begin])[:-1]
-    shared = np.where(first | (begin == entered), 0.0, before - np.maximum(begin, entered))
     apart = begin + rank * (2 * float(np.abs(begin).max(initial=0.0)) + 1)
     least = np.minimum.accumulate(apart[::-1])[::-1]
     inside = np.where(least < apart, least - apart + begin, begin)  # some call, from then on
     found = np.empty(len(order))
     found[order] = np.minimum(np.maximum(before, inside), np.maximum(begin, end))
-    return found, float(np.clip(shared, 0.0, None).sum())
+    calls = np.lexsort((end, begin, rank))
+    last = (np.diff(rank[calls], append=-1) != 0) | (np.diff(begin[calls], append=np.inf) != 0)
+    in_calls = (end - begin)[calls[last]].sum()
+    return found, float(in_calls - (events.end - found).sum())
 
 
 def _events(
@@ -178,7 +179,7 @@ def _of_messages(messages: Messages, places: Places) -> Events:
     taken = send.end < receive.posted
     released, which = [], []
     for at, (own, other) in enumerate(((receive, send), (send, receive))):
-        entered = (other.begin > np.maximum(other.posted, own.begin)) & (other.begin <= own.end)
+        entered = (other.begin > np.maximum(other.posted, own.begin)) & (other.begin < own.end)
         released.append(np.where(entered, other.begin, other.posted))
         which.append(np.arange(count) + np.where(entered, 2 + at, at) * count)
     released[1][taken] = -np.inf
@@ -230,7 +231,7 @@ def _of_calls(
         later = _last(entered, leave, np.zeros_like(sync))
         until = np.take_along_axis(came, last, axis=1)
         now = np.take_along_axis(entered, later, axis=1)
-        last = np.where((now > np.fmax(until, begin)) & (now <= leave), group.size + later, last)
+        last = np.where((now > np.fmax(until, begin)) & (now < leave), group.size + later, last)
         came = np.concatenate([came, entered], axis=1)
     rows, member = np.nonzero(known)
     place = np.zeros(len(group), np.int64)
