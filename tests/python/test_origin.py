@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from latecomer.report.analysis.answer import answer
 from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.facts import facts
 from latecomer.report.analysis.origin import origin
 from latecomer.report.trace import Words
 from trace_helpers import group_of, trace_of
@@ -247,3 +248,27 @@ def test_the_report_names_culprits_of_all_kinds():
     right = {method: counts["right"] / counts.total() for method, counts in total.items()}
     assert right["ours"] >= 0.95
     assert right["ours"] == max(right.values())
+
+
+def delays(rank, seed):
+    """Each step may be longer by chance, whichever rank it is."""
+    own = random.Random(f"{seed} {rank}")
+    for _ in range(STEPS):
+        yield ("compute", USUAL * (1 + own.random() ** 8))
+        yield ("allreduce",)
+
+
+def once(rank, slow):
+    """One rank is late in one step, by more than all else."""
+    for step in range(STEPS):
+        yield ("compute", 10 * SLOW if (rank, step) == (slow, 7) else USUAL)
+        yield ("allreduce",)
+
+
+def test_what_chance_may_be_names_nobody():
+    """Those that were longest by chance in these jobs are not so in both halves of them."""
+    jobs = (Played([delays(rank, seed) for rank in range(4)]).trace() for seed in range(40))
+    assert sum(bool(facts(analysed(job)).late) for job in jobs) <= 1
+    for slow in range(3):
+        assert list(facts(analysed(Played([once(rank, slow) for rank in range(3)]).trace())).late) \
+            == [slow]  # fmt: skip
