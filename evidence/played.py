@@ -5,8 +5,8 @@ A rank is a generator of what it does: ("compute", seconds); ("send", rank), ("i
 receive by calls that test, with this time between them; ("probe", rank) for what is received next;
 ("hidden send", rank) and ("hidden receive", rank), by calls that the trace tells only the time of;
 ("allreduce", group) and ("bcast", group, root), where a group is a tuple of ranks, and without one
-all ranks meet. A last word "at=NAME" names the place in the program. What ranks wait for follows
-from MPI's rules, simply and slowly.
+all ranks meet; ("iallreduce",) of all, which ("finish",) completes. A last word "at=NAME" names the
+place in the program. What ranks wait for follows from MPI's rules, simply and slowly.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class _Posted:
     peer: int
     posted: float
     place: int  # among those of its kind and pair
+    entered: float | None = None  # the call that completes it; None: not yet
     completed: tuple[float, float] = (0.0, 0.0)
     site: str = ""
     hidden: bool = False
@@ -58,13 +59,15 @@ class _Rank:
     site: str = ""
     open: list[_Posted] = field(default_factory=list)
     call: int = 0  # the number of the collective that it is in, on its group
+    started: int = 0  # collectives that another call completes
 
 
 class Played:
     """Plays the ranks' programs to their end. Raises RuntimeError if they hang.
 
-    `rendezvous`: sends wait for their receives. `slow`: latency by sender and receiver, where it is
-    not LATENCY.
+    `rendezvous`: sends wait for their receives. `weak`: data of these, and of collectives that
+    another call completes, move only while all their ranks are in such calls. `slow`: latency by
+    sender and receiver, where it is not LATENCY.
     """
 
     def __init__(
@@ -72,9 +75,10 @@ class Played:
         programs: Sequence[Iterable[Op]],
         *,
         rendezvous: bool = False,
+        weak: bool = False,
         slow: Mapping[tuple[int, int], float] | None = None,
     ) -> None:
-        self.rendezvous, self.slow = rendezvous, slow or {}
+        self.rendezvous, self.weak, self.slow = rendezvous, weak, slow or {}
         self.ranks = [_Rank(iter(program)) for program in programs]
         self.all = tuple(range(len(programs)))
         self.posted: dict[tuple[bool, tuple[int, int, bool]], list[_Posted]] = defaultdict(list)
@@ -82,6 +86,7 @@ class Played:
         self.probed: list[tuple[_Posted, int]] = []  # and of which receive of its pair
         # By group: of each call what it is, and by rank its arrival, its exit and its place.
         self.calls: dict[tuple[int, ...], list[dict[int, list[Any]]]] = defaultdict(list)
+        self.begun: list[dict[int, list[Any]]] = []  # the same of those that another call completes
         self.names: dict[tuple[tuple[int, ...], int], str] = {}
         self.counts: dict[tuple[tuple[int, ...], int], int] = defaultdict(int)
         self._play()
@@ -126,6 +131,13 @@ class Played:
             one.place = len(own)
             own.append(one)
             rank.open.append(one)
+        elif name in ("iallreduce", "finish"):
+            if name == "finish":
+                self.begun[rank.started - 1][number][1] = rank.clock
+                return True
+            self.begun += [{}] if len(self.begun) == rank.started else []
+            self.begun[rank.started][number] = [rank.clock, None, None, rank.site]
+            rank.started += 1
         elif name in ("allreduce", "bcast"):
             group = words[1] if len(words) > 1 else self.all
             rank.call = self.counts[group, number]
@@ -147,6 +159,9 @@ class Played:
             those = rank.open if name == "wait" else rank.open[-1:]
             if not self._complete(rank, those):
                 return False
+        elif name == "finish":
+            if not self._finish(number, rank):
+                return False
         elif name in ("allreduce", "bcast") and not self._leave(number, rank, name, arguments):
             return False
         rank.doing = None
@@ -155,12 +170,19 @@ class Played:
     def _complete(self, rank: _Rank, those: list[_Posted]) -> bool:
         end = rank.clock
         for one in those:
+            one.entered = end
+        for one in those:
             latency = self.slow.get(one.pair[:2], LATENCY)
             others = self.posted[not one.sends, one.pair]
             if not one.sends or self.rendezvous:
                 if one.place >= len(others):
                     return False
-                end = max(end, max(others[one.place].posted, one.posted) + latency)
+                other = others[one.place]
+                if self.rendezvous and self.weak:
+                    if other.entered is None:
+                        return False
+                    end = max(end, other.entered + latency)
+                end = max(end, max(other.posted, one.posted) + latency)
             else:
                 end = max(end, one.posted + latency / 5)
         entry = rank.clock
@@ -187,6 +209,15 @@ class Played:
         rank.clock = one.completed[1]
         rank.doing = None
         self.probed.append((one, place))
+        return True
+
+    def _finish(self, number: int, rank: _Rank) -> bool:
+        """Leaves the call that completes a collective."""
+        there = self.begun[rank.started - 1]
+        times = [part[1 if self.weak else 0] for part in there.values()]
+        if len(there) < len(self.all) or None in times:
+            return False
+        rank.clock = there[number][2] = max(rank.clock, max(times) + LATENCY)
         return True
 
     def _leave(self, number: int, rank: _Rank, name: str, arguments: list[Any]) -> bool:
@@ -230,6 +261,7 @@ class Played:
         hidden = _side([one for one in self.done if one.hidden], words)
         return replace(
             trace,
+            overlapping=self._overlapping(words),
             messages=matched(*sides, np.zeros(trace.ranks), probes=probes),
             others=Others(hidden.rank, hidden.begin, hidden.end, hidden.idle,
                           np.full(len(hidden.rank), 2, np.uint8)),
@@ -238,25 +270,45 @@ class Played:
     def _group(self, number: int, members: tuple[int, ...], words: Words) -> Group:
         """The calls of a communicator."""
         calls = self.calls[members]
-        count = len(calls)
         times = np.array([[call[rank][:2] for rank in members] for call in calls], float)
-        texts = [self.names[members, at] for at in range(count)]
-        unknown = np.full(count, UNKNOWN, np.int32)
-        return Group(
-            name="MPI_COMM_WORLD" if members == self.all else f"part {number}",
-            members=np.array(members, np.int32),
-            sequence=np.arange(count, dtype=np.int64),
-            collective=np.array([words.place(text) for text in texts], np.int32),
-            bytes=np.full(count, 1 << 20, np.int64),
-            element_bytes=np.full(count, 8, np.int32),
-            operator=np.full(count, words.place("sum"), np.int32),
-            root=unknown,
-            site=np.array([words.place(call[members[0]][2]) for call in calls], np.int32),
-            algorithm=np.full(count, words.place("native"), np.int32),
-            served=np.ones(count, np.int8),
-            arrival=times[:, :, 0],
-            exit=times[:, :, 1],
-        )
+        texts = [self.names[members, at] for at in range(len(calls))]
+        sites = [call[members[0]][2] for call in calls]
+        name = "MPI_COMM_WORLD" if members == self.all else f"part {number}"
+        return _group(name, members, times, texts, sites, words)
+
+    def _overlapping(self, words: Words) -> list[Group]:
+        """Those that another call completed."""
+        if not self.begun:
+            return []
+        times = np.array([[call[rank][:3] for rank in self.all] for call in self.begun], float)
+        sites = [call[0][3] for call in self.begun]
+        group = _group("MPI_COMM_WORLD", self.all, times[:, :, ::2],
+                       ["iallreduce"] * len(sites), sites, words)  # fmt: skip
+        return [replace(group, completed=times[:, :, 1])]
+
+
+def _group(
+    name: str, members: tuple[int, ...], times: Any, texts: list[str], sites: list[str],
+    words: Words,
+) -> Group:  # fmt: skip
+    """Calls of these names and sites; `times`: arrivals and exits, of shape (calls, ranks, 2)."""
+    count = len(texts)
+    unknown = np.full(count, UNKNOWN, np.int32)
+    return Group(
+        name=name,
+        members=np.array(members, np.int32),
+        sequence=np.arange(count, dtype=np.int64),
+        collective=np.array([words.place(text) for text in texts], np.int32),
+        bytes=np.full(count, 1 << 20, np.int64),
+        element_bytes=np.full(count, 8, np.int32),
+        operator=np.full(count, words.place("sum"), np.int32),
+        root=unknown,
+        site=np.array([words.place(site) for site in sites], np.int32),
+        algorithm=np.full(count, words.place("native"), np.int32),
+        served=np.ones(count, np.int8),
+        arrival=times[:, :, 0],
+        exit=times[:, :, 1],
+    )
 
 
 def _side(own: Sequence[_Posted], words: Words) -> Side:

@@ -38,6 +38,13 @@ struct Ending {
   std::int64_t between = 0;  // as in trace::Message
 };
 
+/// The end of a call that had success now.
+Ending ending(const unseen::Polled& since, const void* site) {
+  const std::int64_t end = trace::now_ns();
+  const unseen::Polled wait = unseen::without_sleep(since, end);
+  return {wait.begin, end, site, wait.between};
+}
+
 /// The program's call has succeeded: what goes wrong in ours costs a record.
 template <class Work>
 void recording(Work&& work) try {
@@ -174,7 +181,7 @@ void settle(int code, bool did, MPI_Request before, const MPI_Request* place,
     if (code != MPI_SUCCESS) {
       if (*place != before) failed(before, place);
     } else if (did) {
-      completed(before, place, status, {since.begin, trace::now_ns(), site, since.between});
+      completed(before, place, status, ending(since, site));
     }
   });
 }
@@ -275,24 +282,19 @@ void found(const Posting& posting, const To& from, MPI_Message message, const MP
 /// `since`: what it waited from.
 void probed(const Posting& posting, const To& from, const MPI_Status& status,
             const unseen::Polled& since, const void* site) {
-  const std::int64_t end = trace::now_ns();
+  const Ending wait = ending(since, site);
   trace::Message record;
   record.what = What::probe;
   if (!describe(record, posting, from)) return;
   set_wildcards(record, from);
   set_from(record, status);
-  write(record, {since.begin, end, site, since.between});
+  write(record, wait);
 }
 
 /// A call that tests has ended; see ended().
 void tested(std::int64_t begin) {
   if (recorded) return unseen::forget();
   unseen::add(OtherCalls::polling, begin, trace::now_ns());
-}
-
-/// The end of one that had success.
-Ending ending(const unseen::Polled& since, const void* site) {
-  return {since.begin, trace::now_ns(), site, since.between};
 }
 
 /// A call that completes requests, or starts several, is entered. Returns its entry.
@@ -660,7 +662,7 @@ int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int
          int indices[], MPI_Status statuses[], const unseen::Polled& since, const void* site) {
   Several several(count, requests, statuses);
   const int code = native(count, requests, completed, indices, several.statuses());
-  several.end_some(code, *completed, indices, ending(since, site));
+  if (*completed != 0) several.end_some(code, *completed, indices, ending(since, site));
   return code;
 }
 

@@ -24,9 +24,14 @@ void write();
 struct Polled {
   std::int64_t begin;    // its entry, earlier by the time in those calls
   std::int64_t between;  // time between them
+  std::int64_t entry = 0;
 };
 [[nodiscard]] Polled polled(std::int64_t entry);
-/// That one had success, so it was a wait, and is recorded.
+/// That one had success, so it was a wait, until `end`. Time between the tests in which the thread
+/// slept belongs to it; but not the longest: then the process may have been stopped, or have waited
+/// for a disk.
+[[nodiscard]] Polled without_sleep(const Polled& since, std::int64_t end);
+/// It is recorded.
 void forget();
 
 /// A call of these kinds, in the file's status from its entry to its exit.

@@ -1,5 +1,7 @@
 #include "lateness/replay.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -39,6 +41,7 @@ class Anew {
     number_.resize(calls);
     exits_.resize(size());
     arrivals_.resize(size());
+    in_order_.resize(size());
     for (std::size_t number = 0; number < size(); ++number) {
       std::int64_t place = 0;
       for (const std::int64_t call : members(number)) {
@@ -62,6 +65,8 @@ class Anew {
     }
     exits_[number] = anew_.exits(number, arrivals);
     check_length(exits_[number].size(), arrivals.size(), "exits of a collective");
+    in_order_[number] = arrivals;
+    std::ranges::sort(in_order_[number]);
   }
   struct Exit {
     Seconds ready;  // the last arrival before it
@@ -72,11 +77,10 @@ class Anew {
     const std::size_t number = number_[call];
     const auto member = static_cast<std::size_t>(member_[call]);
     const Seconds late = std::max(came - arrivals_[number][member], 0.0);
-    Exit found{came, exits_[number][member] + late};
-    for (const Seconds arrival : arrivals_[number]) {
-      if (arrival <= found.time) found.ready = std::max(found.ready, arrival);
-    }
-    return found;
+    const Seconds time = exits_[number][member] + late;
+    const std::vector<Seconds>& others = in_order_[number];
+    const auto later = std::ranges::upper_bound(others, time);
+    return {later == others.begin() ? came : std::max(came, *std::prev(later)), time};
   }
 
  private:
@@ -105,6 +109,7 @@ class Anew {
   std::vector<std::size_t> number_;
   std::vector<std::vector<Seconds>> exits_;  // by number; empty: not carried out yet
   std::vector<std::vector<Seconds>> arrivals_;
+  std::vector<std::vector<Seconds>> in_order_;  // the same, by time
 };
 
 class Replaying {

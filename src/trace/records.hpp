@@ -204,7 +204,8 @@ struct Message {
   std::uint32_t order = 0;
   std::uint32_t site = 0;  // of the call that completed it
   /// Where that tested, after others that did in vain: `begin` is its entry, earlier by the time in
-  /// those; and this is the time between them, in which the process tested or computed.
+  /// those and by that in which the thread slept between them; this is the rest of the time between
+  /// them, in which the process may have computed.
   std::int64_t between = 0;
 };
 

@@ -256,7 +256,7 @@ def test_messages_of_a_fortran_program(name, binding, tmp_path):
         }
 
 
-@pytest.mark.parametrize("form", ["wavefront", "halo", "started"])
+@pytest.mark.parametrize("form", ["wavefront", "halo", "started", "overlapped"])
 @both_families
 def test_who_is_late_is_told_whoever_hands_it_on(name, form, programs, tmp_path):
     """The rank computes 30 times as long as the others: far more than what a busy machine adds."""
@@ -265,21 +265,22 @@ def test_who_is_late_is_told_whoever_hands_it_on(name, form, programs, tmp_path)
     job = run(name, words, variables, preload.library(messages=True), ranks=3)
     assert job.code == 0, job.err
     trace = read(tmp_path / "t")
-    assert len(trace.messages) == {"wavefront": 40, "halo": 120, "started": 0}[form]
+    assert len(trace.messages) == {"wavefront": 40, "halo": 120}.get(form, 0)
     assert trace.messages.unmatched == 0
-    assert sum(map(len, trace.overlapping)) == (20 if form == "started" else 0)
+    assert sum(map(len, trace.overlapping)) == (20 if form in ("started", "overlapped") else 0)
     found = analysed(trace)
     print(answer(found).text())
     assert facts(found).late == [1]
 
 
 @pytest.mark.parametrize(("form", "slow", "sure"), [
-    ("probes", 1, True), ("tests", 1, False), ("iprobes", 1, False), ("groups", 0, False),
-    ("groups", 1, False), ("windows", 0, False), ("windows", 1, False),
+    ("probes", 1, True), ("naps", 1, True), ("tests", 1, False), ("iprobes", 1, False),
+    ("groups", 0, False), ("groups", 1, False), ("windows", 0, False), ("windows", 1, False),
 ])  # fmt: skip
 @both_families
 def test_no_innocent_is_named_however_ranks_wait(form, slow, sure, name, programs, tmp_path):
-    """Between calls that test a rank may be stopped, so it is not sure that it does not compute."""
+    """Between calls that test a rank may be stopped, so it is not sure that it does not compute; if it
+    sleeps there again and again it does not."""
     words = [programs(name, LATE.read_text()), form, "20", str(slow)]
     variables = {"LATECOMER_TRACE": str(tmp_path / "t")}
     job = run(name, words, variables, preload.library(messages=True), ranks=3)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from latecomer.report.analysis.answer import answer
 from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.facts import facts
 from latecomer.report.analysis.origin import origin
 from latecomer.report.trace import Words
 from trace_helpers import group_of, trace_of
@@ -71,6 +72,23 @@ def distributed(rank, ranks, slow):
         yield ("allreduce",)
 
 
+def overlapped(rank, ranks, slow):
+    """Each rank computes while the collective that it has begun is under way."""
+    for _ in range(STEPS):
+        yield ("iallreduce",)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("finish",)
+
+
+def exchanged(rank, ranks, slow):
+    """Each rank computes while its edge is under way in a ring."""
+    for _ in range(STEPS):
+        yield ("ireceive", (rank - 1) % ranks)
+        yield ("isend", (rank + 1) % ranks)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("wait",)
+
+
 def played(program, ranks, slow, **how):
     return Played([program(rank, ranks, slow) for rank in range(ranks)], **how).trace()
 
@@ -114,6 +132,21 @@ def test_what_a_rank_saves_is_what_it_does_save(program, rendezvous):
         shorter = STEPS * SLOW if program is handed_on else ends[0] - ends[1]
         graph = origin(trace).graph
         saved = graph.saved(graph.without([slow]))
+        assert saved == pytest.approx(shorter, rel=0.02)
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@pytest.mark.parametrize("program", [overlapped, exchanged])
+def test_who_computes_while_data_are_to_move_holds_up_the_others(program, weak):
+    """Where they move only while ranks are in MPI; else a rank waits for what was begun before."""
+    for slow in range(5):
+        trace, usual = (played(program, 5, who, rendezvous=True, weak=weak)
+                        for who in (slow, None))  # fmt: skip
+        found = analysed(trace)
+        said = answer(found)
+        assert said.who == f"Rank {slow} on host node{slow} is late.", said.text()
+        graph = found.graph
+        saved, shorter = graph.saved(graph.without([slow])), trace.end.max() - usual.end.max()
         assert saved == pytest.approx(shorter, rel=0.02)
 
 
@@ -215,3 +248,27 @@ def test_the_report_names_culprits_of_all_kinds():
     right = {method: counts["right"] / counts.total() for method, counts in total.items()}
     assert right["ours"] >= 0.95
     assert right["ours"] == max(right.values())
+
+
+def delays(rank, seed):
+    """Each step may be longer by chance, whichever rank it is."""
+    own = random.Random(f"{seed} {rank}")
+    for _ in range(STEPS):
+        yield ("compute", USUAL * (1 + own.random() ** 8))
+        yield ("allreduce",)
+
+
+def once(rank, slow):
+    """One rank is late in one step, by more than all else."""
+    for step in range(STEPS):
+        yield ("compute", 10 * SLOW if (rank, step) == (slow, 7) else USUAL)
+        yield ("allreduce",)
+
+
+def test_what_chance_may_be_names_nobody():
+    """Those that were longest by chance in these jobs are not so in both halves of them."""
+    jobs = (Played([delays(rank, seed) for rank in range(4)]).trace() for seed in range(40))
+    assert sum(bool(facts(analysed(job)).late) for job in jobs) <= 1
+    for slow in range(3):
+        assert list(facts(analysed(Played([once(rank, slow) for rank in range(3)]).trace())).late) \
+            == [slow]  # fmt: skip

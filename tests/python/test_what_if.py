@@ -303,3 +303,31 @@ def test_a_killed_job_lasts_as_long_as_its_messages():
         assert 0 < asked.efficiency.parallel <= 1
         assert all(0 < each.replayed.seconds <= 1.01 * found.run_seconds
                    for each in asked.answers if each.replayed)  # fmt: skip
+
+
+def test_threads_of_a_rank_are_told_in_place_of_a_wrong_number():
+    """Two threads of each rank are a ring each, and nothing tells which of them computes."""
+
+    def ring(rank, other):
+        yield ("compute", other * 1e-4)
+        for _ in range(20):
+            yield ("compute", 0.03 if rank == 1 else 0.01)
+            yield ("isend", other + (rank + 1) % 4)
+            yield ("receive", other + (rank - 1) % 4)
+            yield ("wait",)
+
+    played = Played([ring(thread % 4, thread // 4 * 4) for thread in range(8)]).trace()
+    messages = played.messages
+    both = replace(messages, send=replace(messages.send, rank=messages.send.rank % 4),
+                   receive=replace(messages.receive, rank=messages.receive.rank % 4))  # fmt: skip
+    trace = replace(played, messages=both, hosts=played.hosts[:4], begin=played.begin[:4],
+                    end=played.end[:4], clock_error=played.clock_error[:4],
+                    others=None)  # fmt: skip
+    found = analysed(trace)
+    assert list(facts(found).late) == [1]
+    assert facts(found).saved is None
+    answers = what_if(trace, found.run_seconds, seconds=0.2)
+    assert not answers.trusted
+    assert "while two of their threads are in MPI" in distrust(answers)
+    alone = analysed(Played([ring(rank, 0) for rank in range(4)]).trace())
+    assert facts(alone).saved == pytest.approx(0.4, rel=0.02)

@@ -1,7 +1,8 @@
 /* Lateness that is handed on: mpirun -n N late FORM STEPS RANK. In each step the rank sleeps for
  * 60 ms and the others for 2 ms. FORM: wavefront (each rank waits for the edge of the one before),
- * halo (both neighbours exchange edges), or started (a collective that MPI_Wait completes). Others are
- * a wavefront, too, whose ranks wait by tests, probes or iprobes, between groups or by windows. */
+ * halo (both neighbours exchange edges), started (a collective that MPI_Wait completes) or
+ * overlapped (the rank computes before that). Others are a wavefront, too, whose ranks wait by
+ * tests, with or without naps between them, probes or iprobes, between groups or by windows. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -25,6 +26,12 @@ static void test(void) {
   MPI_Request request;
   MPI_Irecv(before, EDGE, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, &request);
   for (int done = 0; !done; sched_yield()) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+static void nap(void) {
+  const struct timespec time = {0, 200000};
+  MPI_Request request;
+  MPI_Irecv(before, EDGE, MPI_DOUBLE, rank - 1, 0, MPI_COMM_WORLD, &request);
+  for (int done = 0; !done; nanosleep(&time, NULL)) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 static void probe(void) {
   MPI_Probe(rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -106,6 +113,12 @@ static void started(int slow) {
   MPI_Iallreduce(part, sum, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
+static void overlapped(int slow) {
+  MPI_Request request;
+  MPI_Iallreduce(part, sum, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  compute(slow);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -121,6 +134,7 @@ int main(int argc, char** argv) {
     void (*receive)(void);
   } forms[] = {{"wavefront", wavefront, receive}, {"halo", halo, receive},
                {"started", started, receive},     {"tests", wavefront, test},
+               {"naps", wavefront, nap},          {"overlapped", overlapped, receive},
                {"probes", wavefront, probe},      {"iprobes", wavefront, iprobe},
                {"groups", groups, receive},       {"windows", windows, receive}};
   void (*step)(int) = NULL;

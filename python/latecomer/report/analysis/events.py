@@ -83,19 +83,21 @@ class Places:
 
 def gathered(
     trace: Trace, places: Places
-) -> tuple[Events, Posts, NDArray[np.int64], dict[int, int]]:
-    """All events and posts; the place of each event in the order in which they were gathered; and
-    by a group's place its first call in that order."""
+) -> tuple[Events, Posts, NDArray[np.int64], dict[int, int], float]:
+    """All events and posts; the place of each event in the order in which they were gathered; by a
+    group's place its first call in that order; and for how long ranks are in two calls at one time,
+    in seconds."""
     parts, ranks, times = [], [np.zeros(0, np.int64)], [np.zeros(0)]
     first_of: dict[int, int] = {}
     count = posted = 0
     messages = trace.messages
     if messages is not None and len(messages):
         parts.append(_of_messages(messages, places))
-        for side in (messages.send, messages.receive):
-            ranks.append(side.rank.astype(np.int64))
-            times.append(side.posted)
-        posted = 2 * len(messages)
+        for name in ("posted", "begin"):
+            for side in (messages.send, messages.receive):
+                ranks.append(side.rank.astype(np.int64))
+                times.append(getattr(side, name))
+        posted = 4 * len(messages)
     parts += _of_other_calls(trace, places)
     count = sum(len(part.rank) for part in parts)
     for at, group in enumerate([*trace.groups, *trace.overlapping]):
@@ -103,7 +105,7 @@ def gathered(
             first_of[at] = count
             events, came = _of_calls(trace, at, group, posted, places)
             parts.append(events)
-            ranks.append(np.tile(group.members.astype(np.int64), len(group)))
+            ranks.append(np.tile(group.members.astype(np.int64), len(came) // group.size))
             times.append(came)
             count += len(events.rank)
             posted += len(came)
@@ -117,18 +119,20 @@ def gathered(
     posts = Posts(np.concatenate(ranks)[used], np.concatenate(times)[used])
     until = np.full(len(joined.rank), -np.inf)
     until[known] = posts.time[joined.cause[known]]
-    order = np.lexsort((-until, joined.end))
+    order = np.lexsort((-until, joined.begin, joined.end))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     events = joined.some(order)
-    return replace(events, begin=_begins(events)), posts, number, first_of
+    begin, shared = _begins(events)
+    return replace(events, begin=begin), posts, number, first_of, shared
 
 
-def _begins(events: Events) -> Floats:
+def _begins(events: Events) -> tuple[Floats, float]:
     """When events begin, such that a rank is in one at a time. They are sorted by their end.
 
     Several may be of one call: then the one that waits longest counts, which comes first. Where
-    threads of a rank are in MPI at one time, that belongs to the call that ends next.
+    threads of a rank are in MPI at one time, that belongs to the call that ends next; returns the
+    sum of such times, too.
     """
     order = np.argsort(events.rank, kind="stable")
     rank, begin, end = events.rank[order], events.begin[order], events.end[order]
@@ -139,7 +143,10 @@ def _begins(events: Events) -> Floats:
     inside = np.where(least < apart, least - apart + begin, begin)  # some call, from then on
     found = np.empty(len(order))
     found[order] = np.minimum(np.maximum(before, inside), np.maximum(begin, end))
-    return found
+    calls = np.lexsort((end, begin, rank))
+    last = (np.diff(rank[calls], append=-1) != 0) | (np.diff(begin[calls], append=np.inf) != 0)
+    in_calls = (end - begin)[calls[last]].sum()
+    return found, float(in_calls - (events.end - found).sum())
 
 
 def _events(
@@ -159,16 +166,24 @@ def _of_messages(messages: Messages, places: Places) -> Events:
     """The calls that completed sends and receives: several of one call are one event.
 
     A receive waits for the send to be posted. A send waits for the receive, if it ended after that
-    one was posted: before, the library has taken the data. Posts are those of the sends, then those
-    of the receives.
+    one was posted: before, the library has taken the data. Data of large messages move only while
+    both ranks are in MPI: so who waits while the other one enters the call that completes the
+    message waited for that. Posts are those of the sends, then those of the receives, then these
+    entries in the same order.
     """
     send, receive, count = messages.send, messages.receive, len(messages)
     rank, begin, end, site = (
         np.concatenate([getattr(receive, name), getattr(send, name)])
         for name in ("rank", "begin", "end", "site")
     )
-    released = np.concatenate([send.posted, np.where(send.end >= receive.posted, receive.posted,
-                                                     -np.inf)])  # fmt: skip
+    taken = send.end < receive.posted
+    released, which = [], []
+    for at, (own, other) in enumerate(((receive, send), (send, receive))):
+        entered = (other.begin > np.maximum(other.posted, own.begin)) & (other.begin < own.end)
+        released.append(np.where(entered, other.begin, other.posted))
+        which.append(np.arange(count) + np.where(entered, 2 + at, at) * count)
+    released[1][taken] = -np.inf
+    released, which = np.concatenate(released), np.concatenate(which)
     order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
     first = np.ones(len(order), bool)
     first[1:] = (np.diff(rank[order]) != 0) | (np.diff(begin[order]) != 0)
@@ -176,7 +191,7 @@ def _of_messages(messages: Messages, places: Places) -> Events:
     last = order[np.append(at[1:], len(order)) - 1]
     end = np.maximum.reduceat(end[order], at)
     return _events(rank[last], begin[last], end, places.of(site, "messages")[last],
-                   np.where(np.isfinite(released[last]), last, -1),
+                   np.where(np.isfinite(released[last]), which[last], -1),
                    np.where(last < count, RECEIVE, SEND), last % count)  # fmt: skip
 
 
@@ -200,28 +215,36 @@ def _of_calls(
 ) -> tuple[Events, Floats]:
     """The calls of a group: each rank waits for the last one that arrives before it leaves.
 
-    Where another call completes them, it waits in that one. There are `count` posts so far; returns
-    the times of the next ones, too, of each call by member.
+    Where another call completes them, it waits in that one. Data move only while ranks are in MPI:
+    so it waits, too, for those that enter such a call meanwhile. There are `count` posts so far;
+    returns the times of the next ones, too: of each call by member the arrivals, then the entries.
     """
     arrival, leave = group.times()
     known = np.isfinite(arrival) & np.isfinite(leave)
     sync = synchronising(trace.words, group.collective)
     by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
-    came = np.where(known, arrival, -np.inf)
-    # The arrivals in their order, those that are not known first, and how many each rank meets.
-    order = np.argsort(came, axis=1, kind="stable")
-    unknown = group.size - known.sum(axis=1, keepdims=True)
-    met_by = met(np.where(known, arrival, np.nan), leave, sync)
-    last = np.take_along_axis(order, np.maximum(unknown + met_by - 1, 0), axis=1)
+    begin, came = arrival, np.where(known, arrival, np.nan)
+    last = _last(came, leave, sync)
+    if group.completed is not None:
+        begin = np.where(np.isfinite(group.completed), group.completed, arrival)
+        entered = np.where(known, begin, np.nan)
+        later = _last(entered, leave, np.zeros_like(sync))
+        until = np.take_along_axis(came, last, axis=1)
+        now = np.take_along_axis(entered, later, axis=1)
+        last = np.where((now > np.fmax(until, begin)) & (now < leave), group.size + later, last)
+        came = np.concatenate([came, entered], axis=1)
     rows, member = np.nonzero(known)
     place = np.zeros(len(group), np.int64)
     for collective in np.unique(group.collective):
         own = group.collective == collective
         place[own] = places.of(group.site[own], trace.words[int(collective)])
-    begin = arrival
-    if group.completed is not None:
-        begin = np.where(np.isfinite(group.completed), group.completed, arrival)
-    cause = count + rows * group.size + last[rows, member]
+    cause = count + rows * came.shape[1] + last[rows, member]
     events = _events(group.members[member], begin[rows, member], leave[rows, member], place[rows],
                      cause, at, rows, by_all[rows])  # fmt: skip
     return events, came.reshape(-1)
+
+
+def _last(came: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Who comes last before each rank leaves; shapes as for met()."""
+    order = np.argsort(came, axis=1, kind="stable")  # those that are not known last
+    return np.take_along_axis(order, np.maximum(met(came, leave, by_all) - 1, 0), axis=1)

@@ -19,6 +19,7 @@ from .wording import (
     LITTLE,
     NON_BLOCKING,
     SHARE,
+    TRUSTED,
     listed,
     percent,
     plain,
@@ -149,7 +150,8 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                     remarks=[*_handed_on(begun, late, common.run), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
-        named = replace(named, saved=saved, elapsed=found.run_seconds,
+        clear = begun.graph.unclear[0] <= TRUSTED
+        named = replace(named, saved=saved if clear else None, elapsed=found.run_seconds,
                         cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
                         place=computation(place.call, found.named(place.site)))  # fmt: skip
@@ -171,7 +173,23 @@ def _late(begun: Origin, hosts: Sequence[str], run: float) -> tuple[list[int], b
     cost = begun.cost[late].sum()
     if cost < SHARE * begun.cost.sum() or cost < FLOOR * run:
         return [], False
-    return late, host
+    return ([], False) if late and _by_chance(begun, hosts, late) else (late, host)
+
+
+def _by_chance(begun: Origin, hosts: Sequence[str], late: Sequence[int]) -> bool:
+    """Tell if not both halves of each rank's computations, taken at random, name the same ranks.
+
+    What lies mostly in a single computation has no halves, and is no chance.
+    """
+    excess, rank = begun.graph.part * begun.graph.spent, begun.graph.events.rank
+    theirs = excess[np.isin(rank, late)]
+    if 2 * theirs.max(initial=0.0) > theirs.sum():
+        return False
+    mixed = np.random.default_rng(0).permutation(np.flatnonzero(excess > 0))
+    mixed = mixed[np.argsort(rank[mixed], kind="stable")]
+    halves = (np.bincount(rank[half], excess[half], len(hosts))
+              for half in (mixed[::2], mixed[1::2]))  # fmt: skip
+    return any(late_ranks(half, hosts)[0] != late for half in halves)
 
 
 def computation(call: str, at: str) -> str:

@@ -44,6 +44,20 @@ class Graph:
     first_of: Mapping[int, int]  # by a group's place in the trace: its first call in that order
     left_at: NDArray[np.int64]  # the place of each call's end in the job's order
     length: int  # of that order
+    shared: float  # seconds in which a rank is in two calls at one time, a sum over the ranks
+
+    @property
+    def unclear(self) -> tuple[float, str]:
+        """The part of the ranks' time of which the graph does not tell who waits, and why.
+
+        Where several threads are in MPI, none of which is known to be the one that computes, and
+        in calls that may wait for what is not known.
+        """
+        length = max(float((self.last - self.start)[self.present].sum()), 1e-300)
+        unknown = float(self.unknown().sum())
+        if self.shared > unknown:
+            return self.shared / length, "while two of their threads are in MPI"
+        return unknown / length, "in calls of which the trace does not tell for whom they wait"
 
     def members(self, group: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The calls of a group that all its ranks are known to have made, and what they are here.
@@ -130,7 +144,7 @@ def graph_of(trace: Trace) -> Graph:
     """The graph of a trace, with its messages if it has them."""
     trace, times = represented(trace)
     places = Places(trace)
-    events, posts, number, first_of = gathered(trace, places)
+    events, posts, number, first_of, shared = gathered(trace, places)
     earliest = float(events.begin.min(initial=np.inf))
     begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
     steps = Steps(begin, events)
@@ -166,6 +180,7 @@ def graph_of(trace: Trace) -> Graph:
         first_of=first_of,
         left_at=left_at,
         length=len(order),
+        shared=shared,
     )
 
 

@@ -202,14 +202,6 @@ def _correlation(moments: Floats) -> Floats:
     return np.clip(found, -1.0, 1.0)
 
 
-def lateness(arrival: Floats, in_order: Floats) -> Floats:
-    """An array of shape (calls, ranks); `in_order`: the same arrivals, in the order of time."""
-    ranks = arrival.shape[1]
-    if ranks == 2:  # their median is halfway
-        return arrival - arrival[:, ::-1]
-    return arrival - (in_order[:, (ranks - 1) // 2] + in_order[:, ranks // 2])[:, None] / 2
-
-
 class _Group:
     """Sums over one group's calls, stretch by stretch."""
 

@@ -20,7 +20,7 @@ from ..trace.model import Trace, ranks_said
 from .collectives import CallClass, Collectives
 from .graph import Graph, graph_of
 from .simulated import AS_IT_WAS, AUTO, NATIVE, Executes, Simulator
-from .wording import percent
+from .wording import TRUSTED, percent
 from .wording import seconds as times
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Stretch = tuple[float, float, "Floats", float, float]
 Places = tuple[tuple[int, int], ...]
 
-TRUSTED = 0.1  # the simulator's error, as a part of the measured run: above it nothing is told
 _FEWEST = 24  # calls that a replay needs
 
 
@@ -109,11 +108,6 @@ def efficiency(graph: Graph) -> Efficiency:
     return Efficiency(mean / run, mean / busiest if busiest else 1.0, busiest / ideal, ideal / run)
 
 
-def _unknown(graph: Graph) -> float:
-    length = float((graph.last - graph.start)[graph.present].sum())
-    return float(graph.unknown().sum()) / max(length, 1e-300)
-
-
 @dataclass(frozen=True)
 class WhatIf:
     """All answers about a trace."""
@@ -128,7 +122,7 @@ class WhatIf:
     calls: int  # of the trace that are known on all their ranks
     efficiency: Efficiency
     sample: float  # the part of the run that stands for the whole
-    unknown: float  # the part of the ranks' time in calls that may wait for what is not known
+    unclear: tuple[float, str]  # as Graph.unclear
     handled: bool = False  # latecomer carried out some of them
 
     @property
@@ -140,7 +134,7 @@ class WhatIf:
     def trusted(self) -> bool:
         """Tell whether the run is known, and repeated by the simulator, well enough for its other
         answers to count."""
-        return max(abs(self.simulator_error), self.unknown) <= TRUSTED
+        return max(abs(self.simulator_error), self.unclear[0]) <= TRUSTED
 
 
 def what_if(
@@ -188,7 +182,7 @@ def what_if(
         len(collectives),
         efficiency(collectives.graph),
         1 / collectives.graph.times,
-        _unknown(collectives.graph),
+        collectives.graph.unclear,
         simulator.handled,
     )
 
@@ -198,9 +192,9 @@ def distrust(answers: WhatIf) -> str:
     if answers.repeated is None:
         return "Not told what would save time: there was none to simulate the run as it was; set " \
             "--budget to more."  # fmt: skip
-    if answers.unknown > TRUSTED:
-        return (f"Not told what would save time: ranks are for {percent(answers.unknown)} of their "
-                "time in calls of which the trace does not tell for whom they wait.")  # fmt: skip
+    part, why = answers.unclear
+    if part > TRUSTED:
+        return f"Not told what would save time: ranks are for {percent(part)} of their time {why}."
     costs = "" if answers.known else "; costs of the network that calibrate measured may help"
     return (
         f"Not told what would save time: the same algorithms simulated take "
