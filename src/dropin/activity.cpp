@@ -53,7 +53,6 @@ bool tolerates_failures() {
 }
 
 Seconds began = 0;
-bool observes = false;
 CommonTime& common_time = *new CommonTime;  // MPI may end after static objects
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
@@ -318,7 +317,7 @@ void end_activity() {
   common_time.compare(shared_comm::link().comm());
   JobSummary job =
       summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
-  job.observes = observes;
+  job.observes = hot.observes;
   ledger_add(job);
 }
 
@@ -353,9 +352,9 @@ void begin_activity() {
   (void)end_with_mpi(end_activity);  // the first of all
   name_world();
   Defaults& start = defaults();
-  observes = mode == Mode::observe;
-  if (observes) want_sentence();
-  start.policy = observes ? policy_of_observer() : policy_of_environment();
+  hot.observes = mode == Mode::observe;
+  if (hot.observes) want_sentence();
+  start.policy = hot.observes ? policy_of_observer() : policy_of_environment();
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
   hot.min_bytes = min_bytes();
