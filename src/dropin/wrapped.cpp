@@ -15,6 +15,7 @@
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/finalize.hpp"
+#include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
 
 namespace latecomer::wrapped {
@@ -60,6 +61,7 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
   std::optional<trace::TracedCall> call;
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
+    if (state == nullptr && comm != MPI_COMM_NULL && stamps::are_kept()) stamps::lose();
     if (state == nullptr || state->intercommunicator) return MPI_SUCCESS;
     if (messages::are_traced()) unseen::write();
     begin(call, *state);

@@ -209,3 +209,35 @@ int main(int argc, char** argv) {
   return MPI_Finalize();
 }
 """
+
+# Many communicators at a time, and many calls on some of them; says how much memory that took.
+MEMORY = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static long peak(void) { /* KiB */
+  char line[256];
+  long found = 0;
+  FILE* const file = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, file)) sscanf(line, "VmHWM: %ld", &found);
+  fclose(file);
+  return found;
+}
+int main(int argc, char** argv) {
+  static double data[200];
+  const int comms = atoi(argv[1]), busy = atoi(argv[2]), calls = atoi(argv[3]);
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < comms; ++i) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int call = 0; call < (i < busy ? calls : 4); ++call) {
+      MPI_Bcast(data, call % 16 ? 1 : 200, MPI_DOUBLE, 0, comm);
+      if (call % 1024 == 1023) MPI_Barrier(comm);
+    }
+  }
+  MPI_Finalize();
+  printf("peak %ld\n", peak());
+  return 0;
+}
+"""

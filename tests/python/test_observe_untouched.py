@@ -1,13 +1,14 @@
 """What observing leaves as it is: the calls that reach the MPI library, and the bits of results."""
 
 import random
+import re
 
 import pytest
 from dropin_helpers import launcher_of, run_command
 from latecomer.launch import preload, program
-from recorder_helpers import PROGRAM, calls_in, recorder
+from recorder_helpers import MEMORY, PROGRAM, calls_in, recorder
 from scenes_helpers import both_families
-from test_dropin_ways_out import compiled
+from test_dropin_ways_out import compiled, run_program
 
 RANKS, CALLS = 3, 120
 OBSERVE = {"LATECOMER": "observe"}
@@ -60,3 +61,21 @@ def test_the_mpi_library_gets_the_same_calls_and_gives_the_same_bits(name, recor
         assert said == results, (library.name, variables)
     changed, _ = recorded(name, [ours], {"LATECOMER_ALGORITHM": "allreduce:ring"}, seed)
     assert changed != calls  # it would be seen
+
+
+@both_families
+def test_memory_is_bounded_whatever_the_calls_and_communicators(name, tmp_path):
+    """Stamps are kept of so many calls and communicators at most, and states of so many."""
+    code = compiled(name, tmp_path, MEMORY, "c")
+    # MPICH has numbers for 2000 communicators.
+    words = ["2500", "150", "3000"] if name == "openmpi" else ["1200", "150", "600"]
+
+    def peak(variables):
+        """MiB, of the larger rank."""
+        job = run_program(name, 2, [code, *words], variables)
+        assert job.code == 0, job.err
+        return max(map(int, re.findall(r"peak (\d+)", job.out))) / 1024
+
+    alone = peak({"LATECOMER": "off"})
+    assert 5 < peak(OBSERVE) - alone < 64
+    assert peak(OBSERVE | {"LATECOMER_TRACE": str(tmp_path / "trace")}) - alone < 64

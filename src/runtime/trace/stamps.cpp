@@ -118,6 +118,12 @@ void add(CommState& state, std::string_view collective, Stamp stamp) try {
   // Other ranks know more calls of this communicator then, so none of them is used.
 }
 
+void lose() {
+  Kept& all = kept();
+  const std::lock_guard lock(all.guard);
+  further(all).add({});
+}
+
 std::deque<CommStamps>& all() { return kept().all; }
 std::string_view name_of(std::uint32_t collective) { return kept().names[collective]; }
 

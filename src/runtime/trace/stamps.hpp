@@ -74,6 +74,9 @@ void keep();
 /// Adds a call. `collective`: its name, a text that stays.
 void add(CommState& state, std::string_view collective, Stamp stamp);
 
+/// Counts a call of which nothing is kept.
+void lose();
+
 /// After the last call.
 [[nodiscard]] std::deque<CommStamps>& all();
 [[nodiscard]] std::string_view name_of(std::uint32_t collective);
