@@ -68,7 +68,7 @@ def test_memory_is_bounded_whatever_the_calls_and_communicators(name, tmp_path):
     """Stamps are kept of so many calls and communicators at most, and states of so many."""
     code = compiled(name, tmp_path, MEMORY, "c")
     # MPICH has numbers for 2000 communicators.
-    words = ["2500", "150", "3000"] if name == "openmpi" else ["1200", "150", "600"]
+    words = ["2500", "150", "3000"] if name == "openmpi" else ["1100", "60", "600"]
 
     def peak(variables):
         """MiB, of the larger rank."""
