@@ -34,7 +34,6 @@ def limited(words):
 # ---- what there is not
 
 HERE = {
-    "closed stdin": Scene(around=limited("exec 0<&-")),
     "closed stderr": Scene(around=limited("exec 2>&-")),
     "few descriptors": Scene(around=limited("ulimit -n 40")),
     "small stack": Scene(around=limited("ulimit -s 256")),
@@ -69,15 +68,9 @@ BY_TCP = {"OMPI_MCA_btl": "self,tcp"}
 
 
 @both_families
-@pytest.mark.parametrize(
-    "shm",
-    [
-        "mount -t tmpfs -o ro none /dev/shm",
-        "mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; mknod -m 666 /dev/urandom c 1 9",
-    ],
-)
-def test_no_shared_memory(name, shm, code, tmp_path, namespaces):
-    check(name, Scene(outside=mounted(shm), variables=BY_TCP), code(name), tmp_path)
+def test_no_shared_memory(name, code, tmp_path, namespaces):
+    outside = mounted("mount -t tmpfs -o ro none /dev/shm")
+    check(name, Scene(outside=outside, variables=BY_TCP), code(name), tmp_path)
 
 
 @both_families
@@ -179,12 +172,11 @@ def test_an_audit_library(name, code, tmp_path):
 
 
 @both_families
-@pytest.mark.parametrize("how", ["RTLD_LAZY | RTLD_LOCAL", "RTLD_NOW | RTLD_GLOBAL"])
-def test_mpi_that_is_opened_late(name, how, tmp_path):
+def test_mpi_that_is_opened_late(name, tmp_path):
     plugin = program_of(name, tmp_path, "-DPLUGIN", "-shared", "-fPIC")
     (tmp_path / "host.c").write_text(
         "#include <dlfcn.h>\nint main(int n, char** words) { void* opened = dlopen(words[1], "
-        f'{how}); if (!opened) return 9; int (*go)(int, char**) = dlsym(opened, "plugin_main"); '
+        'RTLD_LAZY | RTLD_LOCAL); if (!opened) return 9; int (*go)(int, char**) = dlsym(opened, "plugin_main"); '
         "return go(n - 1, words + 1); }\n"
     )
     host = tmp_path / "host"
@@ -196,7 +188,7 @@ def test_mpi_that_is_opened_late(name, how, tmp_path):
 
 
 @both_families
-@pytest.mark.parametrize("word", ["fork", "fork-exec", "fork-crash", "system", "close-stderr",
+@pytest.mark.parametrize("word", ["fork", "fork-exec", "system", "close-stderr",
                                   "stderr-elsewhere", "folder", "exec-self"])  # fmt: skip
 def test_what_a_program_does(name, word, code, tmp_path):
     check(name, Scene(word), code(name), tmp_path)
