@@ -1,12 +1,13 @@
-"""What a trace costs: a program with 1000 calls or 10,000 messages a second, in turns.
+"""What a trace, or observing, costs: 1000 calls or 10,000 messages a second, in turns.
 
-    .venv/bin/python evidence/trace_overhead.py [--turns 12] [--mpi openmpi]
+    .venv/bin/python evidence/trace_overhead.py [--observe] [--turns 12] [--mpi openmpi]
 
 Two ranks compute for 1 ms and make an all-reduce of 8 bytes, 4000 times; compute for 0.2 ms and
 exchange 64 bytes by MPI_Sendrecv, 10,000 times; then as many calls without computation, for the
 cost of a call alone. All with the drop-in library: without LATECOMER_TRACE, without it again (the
-control), and with it and the loader for messages, in changing order. Prints medians, and the range
-of the turns. Takes four minutes; run nothing else meanwhile.
+control), and with it and the loader for messages, in changing order. With --observe: without any
+library, without again, and with LATECOMER=observe. Prints medians, and the range of the turns.
+Takes four minutes; run nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 
@@ -74,6 +76,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--turns", type=int, default=12)
     parser.add_argument("--mpi", default="openmpi")
+    parser.add_argument("--observe", action="store_true", help="against no library at all")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -82,8 +85,9 @@ def main() -> None:
         if family.mpicc is None:
             sys.exit(f"no mpicc for {family.describe()}")
         subprocess.run([family.mpicc, "-O2", folder / "loop.c", "-o", folder / "loop"], check=True)
-        turns = [_turn(family, folder, number) for number in range(options.turns)]
-    units = {"run": ("s for 4000 calls, each after 1 ms", 1.0),
+        turns = [_turn(family, folder, number, options.observe) for number in range(options.turns)]
+    units = {"whole": ("s, from the launcher's start to its end", 1.0),
+             "run": ("s for 4000 calls, each after 1 ms", 1.0),
              "messages": ("s for 10,000 exchanges, each after 0.2 ms", 1.0),
              "message": ("us an exchange", 1e6), "short": ("us a call of 8 B", 1e6),
              "long": ("us a call of 2 KiB", 1e6)}  # fmt: skip
@@ -100,18 +104,28 @@ def _changes(off: list[float], other: list[float]) -> str:
     return f"{median(other):.4f}, {more:+.4f}, {middle}"
 
 
-def _turn(family: mpi.Family, folder: Path, number: int) -> dict[str, dict[str, float]]:
-    order = [*KINDS[number % 3 :], *KINDS[: number % 3]]
-    return {kind: _once(family, folder, number, traced=kind == "traced") for kind in order}
-
-
-def _once(family: mpi.Family, folder: Path, number: int, *, traced: bool) -> dict[str, float]:
+def _turn(
+    family: mpi.Family, folder: Path, number: int, observe: bool
+) -> dict[str, dict[str, float]]:
     launch = mpi.launch_command(family, 2, [str(folder / "loop")], allow_root=True)
-    variables = {"LATECOMER_TRACE": str(folder / f"trace{number}")} if traced else {}
-    command = preload.preloading(launch.command, preload.library(messages=traced), variables)
-    env = {**os.environ, **launch.env}
+    commands = dict.fromkeys(KINDS, launch.command)
+    if observe:
+        settings = {"LATECOMER": "observe", "LATECOMER_SUMMARY": str(folder / "summary.json")}
+        commands["traced"] = preload.preloading(launch.command, preload.library(), settings)
+    else:
+        commands = dict.fromkeys(KINDS, preload.preloading(launch.command, preload.library(), {}))
+        settings = {"LATECOMER_TRACE": str(folder / f"trace{number}")}
+        library = preload.library(messages=True)
+        commands["traced"] = preload.preloading(launch.command, library, settings)
+    order = [*KINDS[number % 3 :], *KINDS[: number % 3]]
+    return {kind: _once(commands[kind], {**os.environ, **launch.env}) for kind in order}
+
+
+def _once(command: list[str], env: dict[str, str]) -> dict[str, float]:
+    begin = time.monotonic()
     ended = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=True)
-    return {name: float(value) for name, value in re.findall(r"(\w+) ([\d.]+)", ended.stdout)}
+    found = re.findall(r"(\w+) ([\d.]+)", ended.stdout)
+    return {name: float(value) for name, value in found} | {"whole": time.monotonic() - begin}
 
 
 if __name__ == "__main__":

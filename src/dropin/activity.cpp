@@ -54,10 +54,11 @@ bool tolerates_failures() {
 }
 
 Seconds began = 0;
-bool observes = false;
 CommonTime& common_time = *new CommonTime;  // MPI may end after static objects
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
+/// Communicators at a time that are looked at: each takes 9 (Open MPI) or 15 KiB (MPICH).
+constexpr std::size_t kMostObserved = 1 << 10;
 
 constexpr const char* kMinBytes = "LATECOMER_MIN_BYTES";
 constexpr const char* kTrace = "LATECOMER_TRACE";
@@ -324,6 +325,31 @@ void report_lone_rank() {
 /// Its ranks could not meet: some may have no library, or be of another MPI_COMM_WORLD.
 bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 
+/// The trouble that this rank has with its trace; empty: none.
+std::string& trouble() {
+  static auto& made = *new std::string;  // MPI may end after static objects
+  return made;
+}
+
+/// One rank says it for all that have any.
+void tell_trouble(MPI_Comm comm) {
+  if (!environment(kTrace.data())) return;
+  struct {
+    int lacks;
+    int rank;
+  } first{trouble().empty() ? 1 : 0, 0};
+  int rank = 0;
+  int all = 1 - first.lacks;
+  PMPI_Comm_rank(comm, &rank);
+  first.rank = rank;
+  PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_2INT, MPI_MINLOC, comm);
+  PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_SUM, comm);
+  if (rank == first.rank && all > 0) {
+    log_line(trouble() + (all > 1 ? "; ranks with such trouble: " + std::to_string(all) : ""));
+  }
+  trouble().clear();
+}
+
 /// In MPI_Finalize, when the program can call nothing more: other ranks may wait for what it does
 /// there, in functions of attributes of MPI_COMM_SELF.
 void end_activity() {
@@ -332,12 +358,14 @@ void end_activity() {
   keep_short_calls();
   messages::end();
   hot.active = false;
+  trace::end();
+  tell_trouble(shared_comm::link().comm());
   if (!ledger_is_kept()) return;
   const Seconds elapsed = monotonic_clock() - began;
   common_time.compare(shared_comm::link().comm());
   JobSummary job =
       summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
-  job.observes = observes;
+  job.observes = hot.observes;
   ledger_add(job);
 }
 
@@ -374,8 +402,11 @@ void begin_activity() {
   (void)end_with_mpi(end_activity);  // the first of all
   name_world();
   Defaults& start = defaults();
-  observes = looks_on;
-  if (observes) want_sentence();
+  hot.observes = looks_on;
+  if (hot.observes) {
+    want_sentence();
+    start.most_states = kMostObserved;
+  }
   start.policy = policy;
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
@@ -390,7 +421,9 @@ void begin_activity() {
     common_time.compare(shared_comm::link().comm());
     stamps::keep();
   }
+  trace::report_to([](const std::string& line) { trouble() = line; });
   hot.counts = trace::is_on() || reported;  // either begins here
+  tell_trouble(shared_comm::link().comm());
   began = monotonic_clock();
   hot.active = true;
   messages::begin();

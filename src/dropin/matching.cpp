@@ -132,7 +132,6 @@ class Matching {
   void gather_groups() {
     for (stamps::CommStamps& comm : stamps::all()) {
       const auto* const members = comm.members();
-      if (members != nullptr && members->size() == 1) continue;  // nobody waits
       made_ += comm.calls();
       if (members == nullptr || std::find(members->begin(), members->end(), -1) != members->end()) {
         continue;
@@ -194,6 +193,7 @@ class Matching {
         return a.sequence < b.sequence;
       });
       group.sample.insert(group.sample.end(), own.begin(), own.end());
+      std::vector<stamps::Stamp>().swap(own);
     }
   }
 

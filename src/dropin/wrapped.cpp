@@ -15,6 +15,7 @@
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/finalize.hpp"
+#include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
 
 namespace latecomer::wrapped {
@@ -71,6 +72,7 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
   std::optional<trace::TracedCall> call;
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
+    if (state == nullptr && comm != MPI_COMM_NULL && stamps::are_kept()) stamps::lose();
     if (state == nullptr || state->intercommunicator) return MPI_SUCCESS;
     if (messages::are_traced()) unseen::write();
     begin(call, *state);
@@ -105,9 +107,19 @@ int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, co
   return traced(comm, trace::Served::other, site, begin, native);
 }
 
+/// A longer one of LATECOMER=observe. Nothing but queries of this process goes to MPI beside it.
+int observed(const Call& call) {
+  const auto begin = [&](auto& made, CommState& state) {
+    ++state.stats.native;
+    made.emplace(state, call);
+  };
+  return traced(call.comm, trace::Served::native, call.site, begin, [&] { return call.native(); });
+}
+
 int enter(const Call& call) {
   if (!is_active()) return call.native();
   if (has_one_rank(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
+  if (hot.observes) return observed(call);
   const auto execute = [&] { return execute_in_order(call); };
   if (!messages::are_traced()) return communicate(call, execute);
   return communicate(call, [&] {

@@ -27,6 +27,7 @@ namespace {
 
 /// Counts freed states, so that a thread can tell whether the state that it used last still exists.
 std::atomic<std::uint64_t> gone{0};
+std::atomic<std::size_t> living{0};  // states
 
 /// The last call of this thread.
 struct Last {
@@ -80,6 +81,7 @@ Dying& dying() {
 
 int free_state(MPI_Comm comm, int, void* state, void*) {
   ++gone;
+  --living;
   delete static_cast<CommState*>(state);
   dying().add(comm);
   return MPI_SUCCESS;
@@ -123,6 +125,7 @@ CommState& make_state(MPI_Comm comm) {
   }
   ledger_open(*fresh);
   wisdom_open(*fresh);
+  ++living;
   return *fresh.release();
 }
 
@@ -213,7 +216,7 @@ CommState* state_for_call(MPI_Comm comm) {
   const std::uint64_t now = gone.load(std::memory_order_acquire);
   CommState* state = find_state(comm);
   if (state == nullptr) {
-    if (dying().contains(comm)) return nullptr;
+    if (living >= defaults().most_states || dying().contains(comm)) return nullptr;
     state = &make_state(comm);
   }
   last = {comm, state, now};

@@ -94,7 +94,7 @@ def calls_of(folder: Path, ranks: int) -> list[dict[str, int]]:
     return totals
 
 
-def shared_library(compiler: Path | str, source: Path, to: Path) -> Path:
-    """Compiles a C file."""
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", to, source, "-ldl"], check=True)
+def shared_library(compiler: Path | str, source: Path, to: Path, *words: str) -> Path:
+    """Compiles a C file, with these options."""
+    subprocess.run([compiler, "-shared", "-fPIC", *words, "-o", to, source, "-ldl"], check=True)
     return to

@@ -210,11 +210,14 @@ def test_the_tutorial_works(folder):
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
     }
+    said = ""
     for line in lines:
         done = subprocess.run(["bash", "-c", line], env=env, capture_output=True, text=True,
                               timeout=600, check=False)  # fmt: skip
         assert (done.returncode, line) == (0, line), done.stderr
-    assert "who:   " in done.stderr
+        said += done.stdout + done.stderr
+    assert "who:   " in said
+    assert "What if" in said  # what the second step would bring
     assert {"ring.svg", "owners.svg", "call.html", "late"} <= {
         each.name for each in folder.iterdir()
     }

@@ -175,7 +175,7 @@ def test_files_are_private_and_never_overwritten(programs, tmp_path):
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     job = traced("openmpi", programs, folder)
     assert job.code == 0
-    assert job.err.count("it holds a trace already; name another folder") == 3
+    assert job.err.count("it holds a trace already; name another folder") == 1
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
@@ -225,7 +225,7 @@ def test_a_file_that_cannot_be_made_is_not_left_empty(programs, tmp_path):
     finally:
         resource.setrlimit(resource.RLIMIT_AS, limits)
     assert job.code == 0
-    assert job.err.count("cannot write a trace") == 2
+    assert job.err.count("cannot write a trace") == 1
     assert not list(folder.iterdir())
 
 

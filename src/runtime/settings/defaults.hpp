@@ -2,6 +2,8 @@
 // drop-in library sets this once, alike on all ranks, before the first communicator is used.
 #pragma once
 
+#include <cstddef>
+
 #include "choose/policy.hpp"
 #include "transports/mpi/mpi.hpp"
 
@@ -14,6 +16,8 @@ struct Defaults {
   bool waits_for_synchronising_calls = false;
   /// True for communicators whose calls are all the MPI library's; null: for none.
   bool (*leaves_alone)(MPI_Comm comm) = nullptr;
+  /// Communicators at a time that may have a state; further ones have no calls that are known.
+  std::size_t most_states = ~std::size_t{0};
 };
 
 [[nodiscard]] inline Defaults& defaults() {

@@ -21,6 +21,8 @@ struct Kept {
   bool on = false;
   std::deque<CommStamps> all;                     // their addresses stay
   std::size_t stamps = 0;                         // in all of them
+  std::size_t members = 0;                        // in all of `by`
+  CommStamps* further = nullptr;                  // stands for all of which nothing is kept
   std::map<std::uint64_t, OfMembers> by;          // key
   std::map<std::string_view, std::uint32_t> ids;  // of collectives
   std::vector<std::string_view> names;
@@ -31,12 +33,21 @@ Kept& kept() {
   return made;
 }
 
+CommStamps& further(Kept& all) {
+  if (all.further == nullptr) all.further = &all.all.emplace_back(0, 0, nullptr);
+  return *all.further;
+}
+
 CommStamps& introduce(Kept& all, const CommState& state) {
-  if (all.all.size() >= kMostComms) return all.all.emplace_back(0, 0, nullptr);
+  const auto ranks = static_cast<std::size_t>(state.ranks);
+  if (all.all.size() >= kMostComms || all.members + ranks > kMostMembers) return further(all);
   std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
   const std::uint64_t key = key_of(members);
   OfMembers& same = all.by[key];
-  if (same.communicators == 0) same.members = std::move(members);
+  if (same.communicators == 0) {
+    all.members += ranks;
+    same.members = std::move(members);
+  }
   return all.all.emplace_back(key, same.communicators++, &same.members);
 }
 
@@ -80,6 +91,7 @@ void CommStamps::add(const Stamp& stamp) {
 void CommStamps::reduce_to(std::uint64_t mask) {
   mask_ = mask;
   std::erase_if(kept_, [&](const Stamp& each) { return (mixed(each.sequence) & mask) != 0; });
+  kept_.shrink_to_fit();
 }
 
 void CommStamps::give_up() {
@@ -91,6 +103,7 @@ void keep() { kept().on = true; }
 bool are_kept() { return kept().on; }
 
 void add(CommState& state, std::string_view collective, Stamp stamp) try {
+  if (state.ranks == 1) return;  // nobody waits
   Kept& all = kept();
   const std::lock_guard lock(all.guard);
   if (state.trace.stamps == nullptr) state.trace.stamps = &introduce(all, state);
@@ -103,6 +116,12 @@ void add(CommState& state, std::string_view collective, Stamp stamp) try {
   if (all.stamps >= kMostOfAll) make_room(all);
 } catch (const std::bad_alloc&) {
   // Other ranks know more calls of this communicator then, so none of them is used.
+}
+
+void lose() {
+  Kept& all = kept();
+  const std::lock_guard lock(all.guard);
+  further(all).add({});
 }
 
 std::deque<CommStamps>& all() { return kept().all; }

@@ -62,9 +62,10 @@ class CommStamps {
   std::uint64_t mask_ = 0;
 };
 
-inline constexpr std::size_t kMostOfOne = 1 << 16;  // stamps of a communicator, and of ...
-inline constexpr std::size_t kMostOfAll = 1 << 20;  // ... all of them
-inline constexpr std::size_t kMostComms = 1 << 12;  // of further ones nothing is kept
+inline constexpr std::size_t kMostOfOne = 1 << 16;    // stamps of a communicator, and of ...
+inline constexpr std::size_t kMostOfAll = 1 << 18;    // ... all of them
+inline constexpr std::size_t kMostComms = 1 << 12;    // of further ones nothing is kept
+inline constexpr std::size_t kMostMembers = 1 << 20;  // of all that are kept
 
 /// From now on stamps are kept. Before the first call.
 void keep();
@@ -72,6 +73,9 @@ void keep();
 
 /// Adds a call. `collective`: its name, a text that stays.
 void add(CommState& state, std::string_view collective, Stamp stamp);
+
+/// Counts a call of which nothing is kept.
+void lose();
 
 /// After the last call.
 [[nodiscard]] std::deque<CommStamps>& all();

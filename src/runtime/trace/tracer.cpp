@@ -39,6 +39,8 @@ constexpr std::uint64_t kFewestBytes = 64 << 10;
 constexpr std::size_t kMaxTexts = 1 << 14;
 constexpr std::size_t kLongestText = 1 << 10;  // bytes
 
+void (*report)(const std::string& line) = log_line;
+
 std::int64_t clock_ns(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
@@ -96,8 +98,8 @@ std::unique_ptr<File> make_file() {
   std::string why;
   auto made = File::make(folder, name, header, header.limit, why);
   if (!made) {
-    log_line(std::string(kFolder) + ": rank " + std::to_string(header.rank) +
-             " cannot write a trace in '" + folder + "' (" + why + ')');
+    report(std::string(kFolder) + ": rank " + std::to_string(header.rank) +
+           " cannot write a trace in '" + folder + "' (" + why + ')');
   }
   return made;
 }
@@ -212,10 +214,15 @@ class Tracer {
     if (ended_) return;
     ended_ = true;
     file_->end(now_ns());
+    std::string missing;
     if (full_of_messages_) {
-      tell_missing(file_->messages_lost(), "records of messages, probes and other waits");
+      missing =
+          std::to_string(file_->messages_lost()) + " records of messages, probes and other waits";
     }
-    if (file_->dropped() > 0) tell_missing(file_->dropped(), "calls");
+    if (file_->dropped() > 0) {
+      missing += (missing.empty() ? "" : " and ") + std::to_string(file_->dropped()) + " calls";
+    }
+    if (!missing.empty()) tell_missing(missing);
   }
 
  private:
@@ -230,11 +237,11 @@ class Tracer {
     file_->drop();
     return false;
   }
-  void tell_missing(std::uint64_t count, const char* what) {
+  void tell_missing(const std::string& what) {
     const std::string why = file_->obstacle() != 0
                                 ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
                                 : std::string("is full: set ") + kBytes + " to more";
-    log_line(std::to_string(count) + ' ' + what + " are not in the trace, whose file " + why);
+    report(what + " are not in the trace, whose file " + why);
   }
   std::uint32_t add(const CommState& state) {
     const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
@@ -445,7 +452,11 @@ void add_begun(const BegunCall& call) {
 void lose_message() { tracer()->lose_message(); }
 void lose_message(std::uint32_t order) { tracer()->lose_message(order); }
 
+void report_to(void (*to)(const std::string& line)) { report = to; }
 bool is_on() { return tracer() != nullptr; }
+void end() {
+  if (is_on()) tracer()->end();
+}
 bool is_recording() { return stamps::are_kept() || is_on(); }
 
 TracedCall::TracedCall(CommState& state, const latecomer::Call& call)

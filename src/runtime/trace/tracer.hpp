@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "runtime/call/call.hpp"
@@ -21,6 +22,11 @@ namespace latecomer::trace {
 [[nodiscard]] bool is_on();
 /// The most bytes of a file, by LATECOMER_TRACE_BYTES; what cannot be read is reported.
 [[nodiscard]] std::uint64_t limit_of_file();
+
+/// Who says what is wrong with the file, in place of this process's stderr.
+void report_to(void (*report)(const std::string& line));
+/// Nothing is added from now on.
+void end();
 
 /// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
 [[nodiscard]] bool is_recording();
