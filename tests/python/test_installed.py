@@ -335,7 +335,9 @@ def _run_drop_in(command, found, folder):
 
 
 def test_options_of_the_spack_recipe_are_options_of_cmake():
-    recipe = (ROOT / "packaging/spack/packages/latecomer/package.py").read_text()
+    recipe = (
+        ROOT / "packaging/spack/spack_repo/latecomer/packages/latecomer/package.py"
+    ).read_text()
     options = (ROOT / "CMakeLists.txt").read_text() + (
         ROOT / "cmake/mpi_families.cmake"
     ).read_text()

@@ -1,4 +1,4 @@
-"""Spack's recipe. `spack repo add packaging/spack` in a clone makes it known (docs/install.md)."""
+"""The recipe of Spack; docs/install.md says how Spack learns of it."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ class Latecomer(CMakePackage):
     """MPI collectives that are fast when ranks do not arrive together."""
 
     # The clone that this recipe is part of; there are no releases to download yet.
-    git = f"file://{Path(__file__).resolve().parents[4]}"
+    git = f"file://{Path(__file__).resolve().parents[6]}"
 
     license("BSD-3-Clause")
 
@@ -30,6 +30,7 @@ class Latecomer(CMakePackage):
             self.define("LATECOMER_TESTS", False),
             self.define("LATECOMER_PYTHON", False),
             self.define("LATECOMER_SIMGRID", False),
+            self.define("LATECOMER_BATCHES", True),
         ]
         if self.spec.satisfies("+mpi"):
             mpi = self.spec["mpi"]
