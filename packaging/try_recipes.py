@@ -27,7 +27,7 @@ ROOT = HERE.parent
 WORK = ROOT / "build" / "recipes"
 NAME = "latecomer-0.1.0"
 # What the bare system needs to build and run the examples.
-PACKAGES = "openmpi-bin,libopenmpi-dev,cmake,gcc,make,environment-modules"
+PACKAGES = "openmpi-bin,libopenmpi-dev,cmake,g++,make,environment-modules"
 # A program that calls latecomer, and one that knows nothing of it, with a late rank.
 EXAMPLES = r"""
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
