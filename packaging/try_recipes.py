@@ -94,13 +94,13 @@ def try_debian(folder: Path) -> str:
 
 
 def try_spack(folder: Path) -> str:
-    """Spack, with the packages and compilers that it is configured for."""
+    """spack, with the packages and compilers that it is configured for."""
     spack = ["spack", "-C", folder]
     (folder / "repos.yaml").write_text(f"repos:\n  latecomer: {HERE}/spack/spack_repo/latecomer\n")
     run(*spack, "audit", "packages", "latecomer")
     run(*spack, "install", "--no-cache", "latecomer", "^openmpi")
     where = [*spack, "location", "--install-dir", "latecomer"]
-    found = subprocess.run(where, capture_output=True, text=True, check=True)
+    found = subprocess.run(where, stdout=subprocess.PIPE, text=True, check=False)
     prefix = Path(found.stdout.strip())
     examples(folder, prefix, prefix / "share" / "modulefiles")
     run(*spack, "uninstall", "--yes-to-all", "latecomer")

@@ -331,7 +331,7 @@ def _run_drop_in(command, found, folder):
     assert report.read_text()
 
 
-# ---- Spack
+# ---- recipes
 
 
 def test_options_of_the_spack_recipe_are_options_of_cmake():
@@ -346,3 +346,8 @@ def test_options_of_the_spack_recipe_are_options_of_cmake():
     for name in used:
         assert re.search(rf"(option|set)\({name} ", options), name
     compile(recipe, "package.py", "exec")
+
+
+def test_a_recipe_that_is_not_there_is_refused():
+    said = failure(sys.executable, ROOT / "packaging/try_recipes.py", "nix")
+    assert "latecomer: cannot try: nix; name any of debian, spack, easybuild" in said
