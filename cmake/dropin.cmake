@@ -42,6 +42,15 @@ latecomer_add_loader(latecomer_preload_messages stubs_messages LATECOMER_MESSAGE
 
 add_custom_target(dropin DEPENDS latecomer_preload latecomer_preload_messages)  # all of them
 
+# Slurm's plug-in, which preloads the loader beside it. Slurm takes only one of its own version.
+find_path(LATECOMER_SLURM_INCLUDE slurm/spank.h DOC "The folder of Slurm's headers")
+if(LATECOMER_SLURM_INCLUDE)
+  add_library(latecomer_slurm MODULE ${PROJECT_SOURCE_DIR}/src/slurm/plugin.c)
+  target_include_directories(latecomer_slurm SYSTEM PRIVATE ${LATECOMER_SLURM_INCLUDE})
+  target_link_libraries(latecomer_slurm PRIVATE latecomer_warnings ${CMAKE_DL_LIBS})
+  set_target_properties(latecomer_slurm PROPERTIES PREFIX lib C_STANDARD 11)
+endif()
+
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/wrapped.cpp
   ${LATECOMER_DROPIN}/wrappers.cpp PROPERTIES UNITY_GROUP calls)

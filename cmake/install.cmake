@@ -112,6 +112,22 @@ if(TARGET latecomer_simgrid)
   install(TARGETS latecomer_simgrid RUNTIME DESTINATION ${LATECOMER_PROGRAM_DIR})
 endif()
 
+# For sites: the module file, and what launchers start or read by it. All of them find the libraries by
+# their own place.
+if(TARGET latecomer_preload)
+  file(RELATIVE_PATH up /${LATECOMER_PROGRAM_DIR} /${CMAKE_INSTALL_LIBDIR})
+  foreach(file latecomer preload)
+    configure_file(packaging/module/${file}.in ${PROJECT_BINARY_DIR}/module/${file} @ONLY)
+  endforeach()
+  install(FILES ${PROJECT_BINARY_DIR}/module/latecomer RENAME ${PROJECT_VERSION}
+    DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/modulefiles/latecomer)
+  install(FILES packaging/module/hydra.conf DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/latecomer)
+  install(PROGRAMS ${PROJECT_BINARY_DIR}/module/preload DESTINATION ${LATECOMER_PROGRAM_DIR})
+endif()
+if(TARGET latecomer_slurm)
+  latecomer_install_shared(latecomer_slurm)
+endif()
+
 set(headers include/latecomer/latecomer.h)
 if(LATECOMER_MPI_BUILT)
   list(APPEND headers include/latecomer/latecomer_mpi.h)

@@ -10,7 +10,7 @@ packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev python3 python3-venv 
 [ "$goal" = test ] && packages+=(libgtest-dev git gfortran)
 # Done without where the distribution does not have it: what needs it is left out.
 optional=()
-[ "$goal" = test ] && optional+=(libsimgrid-dev slurm-wlm abigail-tools)
+[ "$goal" = test ] && optional+=(libsimgrid-dev slurm-wlm libslurm-dev environment-modules abigail-tools)
 
 is_missing() { ! dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 

@@ -104,11 +104,12 @@ def package(tools: Path, build: Path, prefix: Path) -> None:
                 f"glibc {old_glibc.GLIBC} lacks what {path.name} calls", ", ".join(names),
                 "build on an older machine, or add a counterpart in packaging/wheel/old_glibc.py",
             )  # fmt: skip
-    # Manual pages and licence, as in any installation; what compilers need is left out.
+    # Manual pages, licence and the module, as in any installation; what compilers need is left out.
     whole = WORK / "installed"
     shutil.rmtree(whole, ignore_errors=True)
     run(tools / "cmake", "--install", build, "--prefix", whole, "--component", "Unspecified")
     shutil.copytree(whole / "share", prefix / "share")
+    shutil.copy(whole / "libexec/latecomer/preload", prefix / "libexec/latecomer")
 
 
 def pack(tools: Path, prefix: Path, out: Path) -> Path:

@@ -9,14 +9,13 @@ Open MPI and MPICH, and neither a compiler nor a network. MPI 5's ABI is that of
 from __future__ import annotations
 
 import argparse
-import platform
 import re
-import subprocess
 import sys
 import time
 import zipfile
 from pathlib import Path
 
+from bare import inside, make_root
 from latecomer.base.errors import UserError
 from latecomer.launch import mpi
 from make import GLIBC_FOLDER, ROOT, WORK, make_tools
@@ -24,17 +23,9 @@ from old_glibc import run, words_for
 
 SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # and their Python
 OLDEST = (3, 10)
+PACKAGES = "python3,python3-venv,openmpi-bin,mpich"
 PROGRAM = ROOT / "examples" / "late" / "late.c"  # rank 1 is late in it
 FOUND = "Rank 1 on host"
-# A mount and a network of its own, without a way out.
-ENTER = r"""
-mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm"
-mount -t tmpfs tmpfs "$1/tmp" && mount -t tmpfs tmpfs "$1/opt"
-mkdir "$1/opt/given" && mount --bind "$2" "$1/opt/given"
-ip link set lo up
-exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root OMPI_ALLOW_RUN_AS_ROOT=1 \
-  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 sh -ec "$3"
-"""
 LAUNCH = {
     "openmpi": "mpirun.openmpi --oversubscribe -n 4 {set} {app}",
     "mpich": "mpiexec.mpich {set} -n 4 {app}",
@@ -50,16 +41,6 @@ def check(wheel: Path, suites: list[str]) -> None:
     if wrong:
         remedy = f"name a wheel of make.py, and any of {', '.join(SUITES)}"
         raise UserError("cannot try", wrong[0], remedy)
-
-
-def make_root(suite: str) -> Path:
-    """The folder of a system, which is made where there is none."""
-    root = WORK / "roots" / suite
-    if not (root / "etc/hosts").exists():
-        packages = "python3,python3-venv,openmpi-bin,mpich"
-        run("mmdebstrap", "--variant=minbase", f"--include={packages}", suite, root)
-        (root / "etc/hosts").write_text(f"127.0.0.1 localhost {platform.node()}\n")
-    return root
 
 
 def collect(wheel: Path, tools: Path, folder: Path) -> None:
@@ -89,19 +70,9 @@ def metadata(wheel: Path) -> str:
         return opened.read(name).decode()
 
 
-def inside(root: Path, given: Path, command: str) -> str:
-    """The output of a command in a system; `given` is its folder /opt/given."""
-    done = subprocess.run(
-        ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-ec", ENTER, "sh",
-         root, given, command],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-    )  # fmt: skip
-    return done.stdout
-
-
 def try_system(suite: str, given: Path, wheel: Path, tools: Path) -> bool:
     """Prints what a system says of each family; True if each named the late rank."""
-    root = make_root(suite)
+    root = make_root(WORK / "roots" / suite, suite, PACKAGES)
     compilers = inside(root, given, "command -v cc gcc c++ g++ clang || true").strip()
     if compilers:
         raise UserError(f"{root} has a compiler", compilers, "remove the folder")

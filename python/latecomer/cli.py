@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import latecomer
 
-from .base import called
+from .base import called, variables
 from .base.errors import UserError
 from .base.output import say
 from .command.declare import Group, UsageError
@@ -102,4 +102,5 @@ def main() -> None:
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _interrupt)
     called.note()
+    variables.forget_module()
     sys.exit(run(sys.argv[1:]))

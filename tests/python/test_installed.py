@@ -335,16 +335,13 @@ def _run_drop_in(command, found, folder):
     assert report.read_text()
 
 
-# ---- Spack
+# ---- recipes
 
 
 def test_options_of_the_spack_recipe_are_options_of_cmake():
-    repo = ROOT / "packaging/spack/spack_repo/latecomer"
-    recipe = (repo / "packages/latecomer/package.py").read_text()
-    # From Spack 1.0 on: the namespace is the path below spack_repo.
-    assert f"namespace: {repo.name}\n" in (repo / "repo.yaml").read_text()
-    assert "resolve().parents[6]" in recipe
-    assert (repo / "packages/latecomer/package.py").parents[6] == ROOT
+    recipe = (
+        ROOT / "packaging/spack/spack_repo/latecomer/packages/latecomer/package.py"
+    ).read_text()
     options = (ROOT / "CMakeLists.txt").read_text() + (
         ROOT / "cmake/mpi_families.cmake"
     ).read_text()
@@ -353,3 +350,8 @@ def test_options_of_the_spack_recipe_are_options_of_cmake():
     for name in used:
         assert re.search(rf"(option|set)\({name} ", options), name
     compile(recipe, "package.py", "exec")
+
+
+def test_a_recipe_that_is_not_there_is_refused():
+    said = failure(sys.executable, ROOT / "packaging/try_recipes.py", "nix")
+    assert "latecomer: cannot try: nix; name any of debian, spack, easybuild" in said

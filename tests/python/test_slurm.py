@@ -2,6 +2,7 @@
 
 import os
 import re
+import subprocess
 
 import pytest
 from dropin_helpers import cases_of
@@ -16,6 +17,22 @@ from scenes_helpers import ROOT
 PMI = {"openmpi": "pmix", "mpich": "pmi2"}
 RUN = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--algorithm", "fastest",
        "--verbose", "--"]  # fmt: skip
+
+# Each rank says the setting, and if the library is there.
+APP = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const char* mode = getenv("LATECOMER");
+  const char* files = getenv("LD_PRELOAD");
+  int is_there = files && strstr(files, "liblatecomer_preload.so");
+  printf("%s %s\\n", mode ? mode : "-", is_there ? "yes" : "-");
+  return MPI_Finalize();
+}
+"""
 
 
 @pytest.fixture
@@ -37,6 +54,44 @@ def test_srun_puts_the_library_into_every_rank(name, with_slurm):
     assert "reductions: 0" in job.stdout
     assert "active on all 3 ranks" in job.stderr
     assert re.search(r"[1-9]\d* handled", job.stderr)
+
+
+STEPS = """
+srun -n 2 --mpi=pmix {app}; echo plain
+srun -n 2 --mpi=pmix --latecomer {app}; echo bare
+LATECOMER=observe srun -n 2 --mpi=pmix --latecomer=off {app}; echo off
+LATECOMER=observe srun -n 2 --mpi=pmix {app}; echo variable
+LATECOMER=off srun -n 2 --mpi=pmix --latecomer=observe {app}; echo option
+LD_PRELOAD=libm.so.6 srun -n 2 --latecomer=observe sh -c 'echo $LATECOMER $LD_PRELOAD'
+srun -n 2 --latecomer=often {app} || echo refused
+"""
+BATCH = "srun --mpi=pmix {app}; echo job; srun --mpi=pmix --latecomer=off {app}; echo step"
+
+
+def test_the_plug_in_switches_jobs_and_steps(with_slurm, tmp_path):
+    plugin = slurm.program.find_built(slurm.PLUGIN)
+    if not plugin:
+        pytest.skip("the plug-in is not built (apt-get install libslurm-dev)")
+    installed("openmpi")
+    (tmp_path / "app.c").write_text(APP)
+    app, out = tmp_path / "app", tmp_path / "out"
+    subprocess.run(["mpicc.openmpi", tmp_path / "app.c", "-o", app], check=True)
+    (tmp_path / "batch").write_text("#!/bin/sh\n" + BATCH.format(app=app))
+    words = STEPS.format(app=app) + f"sbatch -n 2 --latecomer=observe -o {out} {tmp_path}/batch"
+    job = call("slurm", "--nodes", "2", "--", "sh", "-c", words)
+    if "mpi/pmix" in job.stderr and "not found" in job.stderr:
+        pytest.skip("Slurm has no plugin pmix here")
+    assert job.returncode == 0, job.stderr
+    lines = job.stdout.splitlines()
+    before = str(plugin.resolve().parent / "liblatecomer_preload.so:libm.so.6")
+    assert lines[:-1] == [
+        "- -", "- -", "plain", "on yes", "on yes", "bare", "off -", "off -", "off",
+        "observe yes", "observe yes", "variable", "observe yes", "observe yes", "option",
+        f"observe {before}", f"observe {before}", "refused",
+    ]  # fmt: skip
+    assert "--latecomer: 'often' is not usable; right would be observe, auto or off" in job.stderr
+    steps = [line for line in out.read_text().splitlines() if not line.startswith("latecomer: ")]
+    assert steps == ["observe yes", "observe yes", "job", "off -", "off -", "step"]
 
 
 def test_jobs_of_sbatch_are_waited_for_and_nothing_is_left(with_slurm, tmp_path):

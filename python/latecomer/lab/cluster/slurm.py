@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...launch import processes
+from ...launch import processes, program
 from . import topology
 from .spec import LabError, LabSpec
 
@@ -22,6 +22,7 @@ REMEDY = "apt-get install slurm-wlm (Debian, Ubuntu)"
 
 _FOLDER = topology.RUN / "latecomer" / "slurm"
 CONFIGURATION = _FOLDER / "slurm.conf"
+PLUGIN = "liblatecomer_slurm.so"  # is built where Slurm's headers are
 _MUNGE = topology.RUN / "munge"  # where Slurm's plugin looks for the socket
 _DAEMONS = ("munged", "slurmctld", "slurmd")
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
@@ -58,7 +59,7 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 MailProg=/bin/true
 MpiDefault=none
-PlugStackConfig=/dev/null
+PlugStackConfig={folder}/plugstack.conf
 NodeName=node[0-{last}] CPUs={per_node} State=UNKNOWN
 PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
@@ -83,6 +84,8 @@ def start(spec: LabSpec) -> None:
         (_FOLDER / folder).mkdir(parents=True)
     settings = {"folder": _FOLDER, "last": spec.nodes - 1, "per_node": spec.per_node}
     CONFIGURATION.write_text(_TEXT.format(controller=topology.node_name(0), **settings))
+    plugin = program.find_built(PLUGIN)
+    (_FOLDER / "plugstack.conf").write_text(f"optional {plugin.resolve()}\n" if plugin else "")
     _start_munged()
     _run("slurmctld", [tool("slurmctld"), "-f", str(CONFIGURATION)])
     for node in range(spec.nodes):

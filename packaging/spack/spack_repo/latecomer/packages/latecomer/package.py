@@ -1,9 +1,10 @@
-"""Spack's recipe, which `spack repo add` of the folder two above makes known (docs/install.md)."""
+"""The recipe of Spack; docs/install.md says how Spack learns of it."""
 
 from pathlib import Path
 
-from spack.package import conflicts, depends_on, license, variant, version  # noqa: A004
 from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import conflicts, depends_on, license, variant, version  # noqa: A004
 
 
 class Latecomer(CMakePackage):
@@ -16,7 +17,7 @@ class Latecomer(CMakePackage):
 
     version("main", branch="main")
 
-    variant("mpi", default=True, description="Build the library of the MPI family, and the drop-in")
+    variant("mpi", default=True, description="Build what needs MPI, and the drop-in library")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -30,6 +31,7 @@ class Latecomer(CMakePackage):
             self.define("LATECOMER_TESTS", False),
             self.define("LATECOMER_PYTHON", False),
             self.define("LATECOMER_SIMGRID", False),
+            self.define("LATECOMER_BATCHES", True),
         ]
         if self.spec.satisfies("+mpi"):
             mpi = self.spec["mpi"]

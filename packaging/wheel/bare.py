@@ -1,0 +1,38 @@
+"""Bare Debian systems in folders, in which what was packed is tried."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+from old_glibc import run
+
+# A mount and a network of its own, without a way out.
+ENTER = r"""
+mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm"
+mount -t tmpfs tmpfs "$1/tmp" && mount -t tmpfs tmpfs "$1/opt"
+mkdir "$1/opt/given" && mount --bind "$2" "$1/opt/given"
+ip link set lo up
+exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root \
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 \
+  sh -ec "$3"
+"""
+
+
+def make_root(root: Path, suite: str, packages: str) -> Path:
+    """The folder of a system with packages, which are separated by commas, made where it is not."""
+    if not (root / "etc/hosts").exists():
+        run("mmdebstrap", "--variant=minbase", f"--include={packages}", suite, root)
+        (root / "etc/hosts").write_text(f"127.0.0.1 localhost {platform.node()}\n")
+    return root
+
+
+def inside(root: Path, given: Path, command: str) -> str:
+    """The output of a command in a system; `given` is its folder /opt/given."""
+    done = subprocess.run(
+        ["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-ec", ENTER, "sh",
+         root, given, command],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    return done.stdout
