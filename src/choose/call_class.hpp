@@ -105,6 +105,7 @@ struct CallClass {
     rivals.clear();
     balanced.clear();
     usual_prices.clear();
+    usual_of = 0;
   }
 
   CallKey key = 0;
@@ -149,6 +150,7 @@ struct CallClass {
   // arrivals, by name.
   std::vector<Candidate> balanced;
   std::map<std::string, Seconds, std::less<>> usual_prices;
+  double usual_of = 0;  // so many calls
   // The last prices of all candidates with a plan, and the length and arrivals that they are for.
   Count priced_count = -1;
   std::vector<Seconds> arrivals;

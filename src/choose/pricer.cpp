@@ -18,21 +18,22 @@ constexpr double kLastCalls = 8;  // their arrivals stand for the next call's
 /// On nodes the plan among them, which decides how long a plan takes; otherwise the plan itself.
 const Plan& innermost(const Plan& plan) { return plan.inner.empty() ? plan : plan.inner.front(); }
 
-/// Returns true if the plan's price for given arrivals is that of its programs, and not that of
-/// balance: where it has a closed form; in rooted collectives, whose ranks may leave early; and on
-/// nodes, where all prices rest on replays.
-bool priced_by_program(const Plan& plan) {
-  const Collective collective = plan.problem.collective;
-  return rooted(collective) || !plan.placement.empty() ||
-         find_algorithm(collective, plan.algorithm).mean_after_last != nullptr;
+/// Returns the cost of the plan's price for given arrivals, by a closed form or a replay. Nothing
+/// if that is the price of balance: elsewhere than in rooted collectives, whose ranks may leave
+/// early, and on nodes, where all prices rest on replays, programs without a closed form keep it.
+Seconds cost_of_price(const Plan& plan, const Network& network) {
+  const Problem& problem = innermost(plan).problem;
+  const Algorithm& row = find_algorithm(problem.collective, innermost(plan).algorithm);
+  if (find_algorithm(problem.collective, plan.algorithm).mean_after_last != nullptr)
+    return planning_cost({&row, {}}, problem, network);
+  return rooted(problem.collective) || !plan.placement.empty() ? replay_cost(plan) : 0;
 }
 
-/// Returns the cost of pricing the balanced candidates for given arrivals.
-Seconds cost_of_prices(const CallClass& call_class) {
+/// The same for all balanced candidates but rivals, which keep their prices.
+Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
   Seconds cost = 0;
-  for (const Candidate& each : call_class.balanced) {
-    if (!each.rival && priced_by_program(*each.plan)) cost += replay_cost(*each.plan);
-  }
+  for (const Candidate& each : call_class.balanced)
+    cost += each.rival ? 0 : cost_of_price(*each.plan, network);
   return cost;
 }
 
@@ -248,12 +249,12 @@ void Pricer::price(CallClass& call_class, const Problem& problem,
 bool Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
                            const std::vector<Seconds>& expected) {
   call_class.priced_count = -1;
-  if (!call_class.pay(cost_of_prices(call_class))) return false;
+  if (!call_class.pay(cost_of_prices(call_class, known_.network))) return false;
   call_class.priced_count = problem.count;
   call_class.arrivals = expected;
   call_class.priced = call_class.balanced;
   for (Candidate& each : call_class.priced) {
-    if (!each.rival && priced_by_program(*each.plan))
+    if (!each.rival && cost_of_price(*each.plan, known_.network) > 0)
       each.predicted = price_of(*each.plan, expected);
   }
   call_class.unpriced.clear();
@@ -273,11 +274,12 @@ Seconds Pricer::in_hindsight(CallClass& call_class, std::string_view name, Secon
                              const std::vector<Seconds>& arrivals) {
   if (call_class.balanced.empty() || !rooted(call_class.balanced.front().row->collective))
     return predicted;
-  if (!call_class.pay(cost_of_prices(call_class))) return predicted;
+  if (!call_class.pay(cost_of_prices(call_class, known_.network))) return predicted;
+  const double calls = std::min(kLastCalls, ++call_class.usual_of);
   for (const Candidate& each : call_class.balanced) {
     const Seconds price = price_of(*each.plan, arrivals);
     Seconds& usual = call_class.usual_prices.try_emplace(each.name, price).first->second;
-    usual += (price - usual) / kLastCalls;
+    usual += (price - usual) / calls;
     const bool stands_for = name == "native" && &each == &call_class.balanced.front();
     if (each.name == name || stands_for) predicted = price;
   }
