@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kLeastRatio = 1e-3;  // no price is off by more
 constexpr std::size_t kCosts = Belief::kParts - 1;
+constexpr NetworkParts kUnknown = {Belief::kPart, Belief::kPart, Belief::kPart, Belief::kPart};
 
 /// The chance that a Gaussian is below so many deviations, within 0.01.
 double below(double deviations) { return 1 / (1 + exp_of(-1.702 * deviations)); }
@@ -25,19 +26,21 @@ double least_of_two(double log_ratio, double deviation) {
 
 }  // namespace
 
+/// Most classes are only watched: while nothing is known, nothing is held.
 Belief::Belief(const std::optional<NetworkParts>& corrected) {
+  if (!corrected) return;
   resize(kParts);
   for (std::size_t i = 0; i < kParts; ++i) {
     for (std::size_t j = 0; j < kCosts && i < kCosts; ++j) covariance(i, j) = kNetwork * kNetwork;
     const double alone = i < kCosts ? kPart * kPart : kExchange * kExchange;
-    const double off = corrected ? (*corrected)[i] : kPart;
+    const double off = (*corrected)[i];
     covariance(i, i) += std::min(alone, off * off + kChanged * kChanged);
   }
 }
 
 Belief Belief::of_network() const {
   Belief network = *this;
-  network.resize(kParts);
+  if (!mean_.empty()) network.resize(kParts);
   network.names_.clear();
   network.known_.clear();
   network.chance_ = kChance * kChance;
@@ -56,6 +59,7 @@ void Belief::resize(std::size_t size) {
 }
 
 std::size_t Belief::index_of(std::string_view name, double deviation) {
+  if (mean_.empty()) *this = Belief(kUnknown);
   const auto place = static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
   if (place == names_.size()) {
     names_.emplace_back(name);
@@ -68,11 +72,12 @@ std::size_t Belief::index_of(std::string_view name, double deviation) {
 
 NetworkParts Belief::corrections() const {
   NetworkParts all{};
-  std::copy_n(mean_.begin(), kParts, all.begin());
+  if (!mean_.empty()) std::copy_n(mean_.begin(), kParts, all.begin());
   return all;
 }
 
 NetworkParts Belief::deviations() const {
+  if (mean_.empty()) return Belief(kUnknown).deviations();
   NetworkParts all{};
   for (std::size_t part = 0; part < kParts; ++part) {
     all[part] = std::sqrt(std::max(0.0, covariance_[part * (size() + 1)]));
