@@ -231,8 +231,11 @@ Decision Chooser::watch_or_repeat(CallClass& call_class, const Problem& problem,
   if (how.announced || late(expected_) || call_class.exits_due) return decision;
   const std::uint64_t pause = std::max(every - call_class.unobserved, 2 * looks - 1);
   if (pause > 1) {
-    call_class.repeated = decision;
-    call_class.repeated.plan = stamped ? without_stamps(call_class, chosen.plan) : chosen.plan;
+    Decision again = decision;
+    again.plan = stamped ? without_stamps(call_class, chosen.plan) : chosen.plan;
+    again.exchange_arrivals = false;
+    again.repeated = true;
+    call_class.repeated = std::make_shared<const Decision>(std::move(again));
     call_class.repeat_until = call_class.calls + pause;
   }
   return decision;
@@ -241,19 +244,15 @@ Decision Chooser::watch_or_repeat(CallClass& call_class, const Problem& problem,
 /// Repeats the last decision about the class, which is active, if the call needs no new one: nobody
 /// was expected late, and looking at each call would cost more than kOverhead of its time.
 std::optional<Decision> Chooser::repeat(CallClass& call_class, const Problem& problem) {
-  const auto& plan = call_class.repeated.plan;
-  if (plan == nullptr || call_class.calls + 1 >= call_class.repeat_until) return std::nullopt;
-  if (plan->problem != problem) return std::nullopt;
+  if (!call_class.repeated || call_class.calls + 1 >= call_class.repeat_until) return std::nullopt;
+  if (call_class.repeated->plan->problem != problem) return std::nullopt;
   ++call_class.calls;
   ++call_class.unobserved;
   call_class.used = ++events_;
   ruled_ = nullptr;
   expected_.clear();
   skip();
-  Decision again = call_class.repeated;
-  again.exchange_arrivals = false;
-  again.repeated = true;
-  return again;
+  return *call_class.repeated;
 }
 
 }  // namespace latecomer

@@ -139,8 +139,8 @@ struct CallClass {
   std::optional<Network> network;    // that prices and plans assume; none: the agreed one
   Belief belief;                     // of the candidates' costs, against these prices
   std::uint64_t believed = 0;        // the last call that it was asked about
-  Decision repeated;                 // by the next calls; no plan: nothing is repeated
-  std::uint64_t repeat_until = 0;    // the call that is decided about again
+  std::shared_ptr<const Decision> repeated;  // by the next calls; null: nothing is
+  std::uint64_t repeat_until = 0;            // the call that is decided about again
   // The last plan whose stamps were left out, and the plan without them.
   std::shared_ptr<const Plan> stamped, bare;
   bool knows_rivals = false;  // they are looked for once
