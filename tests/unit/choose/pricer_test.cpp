@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "price/price.hpp"
-#include "price/rivals.hpp"
 
 namespace latecomer {
 namespace {
