@@ -333,7 +333,7 @@ std::string& trouble() {
 
 /// One rank says it for all that have any.
 void tell_trouble(MPI_Comm comm) {
-  if (!environment(kTrace.data())) return;
+  if (!environment(kTrace)) return;
   struct {
     int lacks;
     int rank;
