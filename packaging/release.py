@@ -2,9 +2,10 @@
 
 Usage: release.py VERSION [DATE]      as in 1.0.0 2026-12-01; by default today
 
-The version is in CMakeLists.txt, from where builds, wheel and command have it; CITATION.cff gets a
-copy, with the date. Changes of changelog.d/ go into CHANGELOG.md. The C interface is compared with
-the last release's, and becomes the one to compare with; a new major version may break it.
+The version is in CMakeLists.txt, from where builds, wheel and command have it; CITATION.cff and the
+recipes of Debian and EasyBuild get a copy, with the date. Changes of changelog.d/ go into
+CHANGELOG.md. The C interface is compared with the last release's, and becomes the one to compare
+with; a new major version may break it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from datetime import date
+from datetime import date, datetime
+from email.utils import format_datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,12 +38,21 @@ def check(new: str, old: str) -> tuple[int, ...]:
 
 
 def written(root: Path, new: str, day: str) -> None:
-    """Write the version into its place, and the copy."""
+    """Write the version into its place, and the copies."""
+    old = version(root)
     cmake, citation = root / "CMakeLists.txt", root / "CITATION.cff"
     cmake.write_text(VERSION.sub(new, cmake.read_text(encoding="utf-8"), count=1))
     text = re.sub(r"(?m)^date-released: .*\n", "", citation.read_text(encoding="utf-8"))
     told = f"version: {new}\ndate-released: {day}\n"
     citation.write_text(re.sub(r"(?m)^version: .*\n", told, text, count=1))
+    recipes = root / "packaging"
+    easybuild = recipes / "easybuild" / f"latecomer-{old}.eb"
+    text = easybuild.read_text(encoding="utf-8").replace(old, new)
+    easybuild.rename(easybuild.with_name(f"latecomer-{new}.eb")).write_text(text)
+    debian = recipes / "debian" / "changelog"
+    text = debian.read_text(encoding="utf-8").replace(old, new)
+    moment = format_datetime(datetime.fromisoformat(f"{day}T00:00:00+00:00"))
+    debian.write_text(re.sub(r"(?m)(?<=>  ).*$", moment, text))
 
 
 def run(*command: str) -> None:

@@ -18,14 +18,15 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "wheel"))
+sys.path[:0] = [str(HERE), str(HERE / "wheel")]
 from bare import inside, make_root  # noqa: E402
 from latecomer.base.errors import UserError  # noqa: E402
 from old_glibc import run  # noqa: E402
+from release import version  # noqa: E402
 
 ROOT = HERE.parent
 WORK = ROOT / "build" / "recipes"
-NAME = "latecomer-0.1.0"
+NAME = f"latecomer-{version()}"
 # What the bare system needs to build and run the examples.
 PACKAGES = "openmpi-bin,libopenmpi-dev,cmake,g++,make,environment-modules"
 # A program that calls latecomer, and one that knows nothing of it, with a late rank.
@@ -110,13 +111,13 @@ def try_spack(folder: Path) -> str:
 
 def try_easybuild(folder: Path) -> str:
     """`eb` with the system's compiler; it has no word for removal, so the folders are removed."""
-    recipe = HERE / "easybuild" / "latecomer-0.1.0.eb"
+    recipe = HERE / "easybuild" / f"{NAME}.eb"
     archive(folder)
     run("eb", "--check-style", recipe)
     run("eb", f"--prefix={folder}", f"--sourcepath={folder}", "--modules-tool=EnvironmentModules",
         "--module-syntax=Tcl", "--allow-use-as-root-and-accept-consequences", recipe)  # fmt: skip
     prefix = folder / "software" / "latecomer"
-    examples(folder, prefix / "0.1.0", folder / "modules" / "all")
+    examples(folder, prefix / version(), folder / "modules" / "all")
     for place in (prefix, *folder.glob("modules/*/latecomer")):
         shutil.rmtree(place)
     check_removed(prefix)

@@ -41,12 +41,20 @@ def test_a_version_that_is_none_or_not_later_is_refused(new):
 def test_the_version_is_written(tmp_path):
     for name in ("CMakeLists.txt", "CITATION.cff"):
         shutil.copy(ROOT / name, tmp_path)
+    for name in ("debian", "easybuild"):
+        shutil.copytree(ROOT / "packaging" / name, tmp_path / "packaging" / name)
     for new, day in (("7.8.9", "2030-01-02"), ("7.9.0", "2031-01-02")):
         release.written(tmp_path, new, day)
         assert release.version(tmp_path) == new
         text = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
         assert f"version: {new}\ndate-released: {day}\n" in text
         assert text.count("date-released") == 1
+        (easybuild,) = (tmp_path / "packaging/easybuild").iterdir()
+        assert easybuild.name == f"latecomer-{new}.eb"
+        assert f"version = '{new}'" in easybuild.read_text(encoding="utf-8")
+        debian = (tmp_path / "packaging/debian/changelog").read_text(encoding="utf-8")
+        assert debian.startswith(f"latecomer ({new}) ")
+        assert f"{day[8:]} Jan {day[:4]} 00:00:00 +0000" in debian
 
 
 def test_the_citation_is_valid():
