@@ -194,10 +194,10 @@ def print_telemetry() -> None:
 
 
 def print_memory() -> None:
-    """Of one plan, what a rank and a node hold."""
+    """What a rank and a node hold for one plan."""
     table(
-        "Memory of one program, 4 MiB",
-        *("row", "ranks", "a node", "operations of a rank, at most", "its program"),
+        "Memory of one plan and its program, 4 MiB",
+        *("row", "ranks", "a node", "operations of a rank, at most", "plan and program"),
         *("scratch of a rank, at most", "buffer of a node"),
     )
     cells = [(LATE, ranks, 1) for ranks in RANKS]
@@ -208,9 +208,8 @@ def print_memory() -> None:
         some = [plan.memory(rank) for rank in (0, 1, ranks // 3, ranks // 2, ranks - 1)]
         most = {part: max(each[part] for each in some) for part in some[0]}
         row(
-            *(f"`{name}`", ranks, per_node, most["operations"]),
-            *(f"{most['program'] / 1024:.0f} KiB", f"{most['scratch'] / MIB:.1f} MiB"),
-            f"{most['node'] / MIB:.1f} MiB",
+            *(f"`{name}`", ranks, per_node, most["operations"], f"{most['plan'] / 1024:.0f} KiB"),
+            *(f"{most['scratch'] / MIB:.1f} MiB", f"{most['node'] / MIB:.1f} MiB"),
         )
 
 

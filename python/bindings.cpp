@@ -25,6 +25,7 @@
 #include "choose/wisdom.hpp"
 #include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
+#include "price/planning_cost.hpp"
 #include "price/price.hpp"
 #include "rehearse/rehearsal.hpp"
 #include "rules/read_rules.hpp"
@@ -161,13 +162,11 @@ class PyPlan {
     return interruptible([&] { return hockney_time(plan_.problem, cost_of(plan_), network_); });
   }
 
-  /// Bytes of a rank's program, its scratch and the buffer of its node; and its operations.
+  /// Bytes of the plan, and of a rank's program, scratch and buffer of its node.
   [[nodiscard]] nb::dict memory(Rank rank) const {
     const Program program = interruptible([&] { return build_program(plan_, rank); });
     nb::dict all;
-    std::size_t bytes = sizeof(Program) + program.operations.size() * sizeof(Operation);
-    for (const auto& after : program.after) bytes += sizeof(after) + after.size() * sizeof(OpIndex);
-    all["program"] = bytes;
+    all["plan"] = memory_of(plan_);
     all["operations"] = program.operations.size();
     all["scratch"] = program.scratch_count * plan_.problem.element_bytes;
     all["node"] = program.node_count * plan_.problem.element_bytes;
@@ -417,8 +416,7 @@ class PlanningTime {
     all["price"] = price_;
     all["program"] = row_.kind == Kind::program ? std::ranges::max(programs_) : 0;
     all["like"] = like_;
-    all["estimate"] =
-        planning_cost({&row_, {}}, problem_, knowledge_.network, knowledge_.placement);
+    all["estimate"] = planning_cost(row_, problem_, knowledge_.network, knowledge_.placement);
     return all;
   }
 

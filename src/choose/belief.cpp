@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kLeastRatio = 1e-3;  // no price is off by more
 constexpr std::size_t kCosts = Belief::kParts - 1;
-constexpr NetworkParts kUnknown = {Belief::kPart, Belief::kPart, Belief::kPart, Belief::kPart};
 
 /// The chance that a Gaussian is below so many deviations, within 0.01.
 double below(double deviations) { return 1 / (1 + exp_of(-1.702 * deviations)); }
@@ -25,50 +24,40 @@ double least_of_two(double log_ratio, double deviation) {
   return below(log_ratio / deviation - half) + ratio * below(-log_ratio / deviation - half);
 }
 
+/// The covariance of two of the network's parts by what is common to all its costs.
+double together(std::size_t i, std::size_t j) {
+  return i < kCosts && j < kCosts ? Belief::kNetwork * Belief::kNetwork : 0;
+}
+
+/// The variance of a part of the network by itself, at first.
+double alone(std::size_t part) {
+  return part < kCosts ? Belief::kPart * Belief::kPart : Belief::kExchange * Belief::kExchange;
+}
+
 }  // namespace
 
-/// Most classes are only watched: while nothing is known, nothing is held.
-Belief::Belief(const std::optional<NetworkParts>& corrected) {
-  if (!corrected) return;
-  resize(kParts);
-  for (std::size_t i = 0; i < kParts; ++i) {
-    for (std::size_t j = 0; j < kCosts && i < kCosts; ++j) covariance(i, j) = kNetwork * kNetwork;
-    const double alone = i < kCosts ? kPart * kPart : kExchange * kExchange;
-    const double off = (*corrected)[i];
-    covariance(i, i) += std::min(alone, off * off + kChanged * kChanged);
-  }
-}
-
-Belief Belief::of_network() const {
-  Belief network = *this;
-  if (!mean_.empty()) network.resize(kParts);
-  network.names_.clear();
-  network.known_.clear();
-  network.chance_ = kChance * kChance;
-  return network;
-}
-
-void Belief::resize(std::size_t size) {
-  std::vector<double> other(size * size, 0);
-  for (std::size_t i = 0; i < std::min(size, mean_.size()); ++i) {
-    const auto row = covariance_.begin() + static_cast<std::ptrdiff_t>(i * mean_.size());
-    std::copy_n(row, std::min(size, mean_.size()),
-                other.begin() + static_cast<std::ptrdiff_t>(i * size));
-  }
-  mean_.resize(size, 0);
-  covariance_ = std::move(other);
-}
-
 std::size_t Belief::index_of(std::string_view name, double deviation) {
-  if (mean_.empty()) *this = Belief(kUnknown);
-  const auto place = static_cast<std::size_t>(std::ranges::find(names_, name) - names_.begin());
-  if (place == names_.size()) {
-    names_.emplace_back(name);
-    known_.push_back(false);
-    resize(size() + 1);
-    covariance_.back() = deviation * deviation;
+  const auto found = std::ranges::find(names_, name);
+  if (found != names_.end()) return kParts + static_cast<std::size_t>(found - names_.begin());
+  const std::size_t before = size();
+  const std::size_t now = kParts + names_.size() + 1;
+  std::vector<double> wider(now * now, 0);
+  for (std::size_t i = 0; i < now; ++i) {
+    for (std::size_t j = 0; j < now; ++j) {
+      double& to = wider[i * now + j];
+      if (i < before && j < before) {
+        to = covariance(i, j);
+      } else if (i < kParts && j < kParts) {
+        to = together(i, j) + (i == j ? alone(i) : 0);
+      }
+    }
   }
-  return kParts + place;
+  wider.back() = deviation * deviation;
+  covariance_ = std::move(wider);
+  mean_.resize(now, 0);
+  names_.emplace_back(name);
+  known_.push_back(false);
+  return now - 1;
 }
 
 NetworkParts Belief::corrections() const {
@@ -78,16 +67,33 @@ NetworkParts Belief::corrections() const {
 }
 
 NetworkParts Belief::deviations() const {
-  if (mean_.empty()) return Belief(kUnknown).deviations();
   NetworkParts all{};
   for (std::size_t part = 0; part < kParts; ++part) {
-    all[part] = std::sqrt(std::max(0.0, covariance_[part * (size() + 1)]));
+    all[part] = std::sqrt(std::max(0.0, covariance(part, part)));
   }
   return all;
 }
 
 void Belief::rebase(const NetworkParts& by) {
   for (std::size_t part = 0; part < kParts; ++part) mean_[part] -= by[part];
+}
+
+void Belief::inherit(const Belief& other) {
+  if (other.mean_.empty()) return;
+  mean_.assign(other.mean_.begin(), other.mean_.begin() + kParts);
+  covariance_.assign(kParts * kParts, 0);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    for (std::size_t j = 0; j < kParts; ++j) covariance(i, j) = other.covariance(i, j);
+  }
+}
+
+void Belief::begin(const NetworkParts& deviations) {
+  mean_.assign(kParts, 0);
+  covariance_.assign(kParts * kParts, 0);
+  for (std::size_t i = 0; i < kParts; ++i) {
+    for (std::size_t j = 0; j < kParts; ++j) covariance(i, j) = together(i, j);
+    covariance(i, i) += std::min(alone(i), deviations[i] * deviations[i] + kChanged * kChanged);
+  }
 }
 
 NetworkParts Belief::credible(NetworkParts claimed) {
@@ -97,6 +103,11 @@ NetworkParts Belief::credible(NetworkParts claimed) {
     claimed[part] = within(common, kMostCommon) + within(claimed[part] - common, kMostOff * kPart);
   claimed[kCosts] = within(claimed[kCosts], kMostOff * kExchange);
   return claimed;
+}
+
+bool Belief::knows(std::string_view name) const {
+  const auto found = std::ranges::find(names_, name);
+  return found != names_.end() && known_[static_cast<std::size_t>(found - names_.begin())];
 }
 
 double Belief::project(const Arm& arm, std::span<const double> values) const {

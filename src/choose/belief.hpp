@@ -9,14 +9,13 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
-#include "price/price.hpp"
+#include "price/network_parts.hpp"
 
 namespace latecomer {
 
@@ -25,7 +24,7 @@ class Belief {
   static constexpr std::size_t kParts = std::tuple_size_v<NetworkParts>;
 
   // Standard deviations of logarithms: 0.3 is a factor of 1.35.
-  static constexpr double kNetwork = 5;     // all costs of the network together
+  static constexpr double kNetwork = 2.5;   // all costs of the network together
   static constexpr double kPart = 0.5;      // each of them by itself
   static constexpr double kExchange = 0.1;  // of messages that meet another one
   static constexpr double kProgram = 0.05;  // a program's cost by its price
@@ -47,33 +46,35 @@ class Belief {
     NetworkParts shares{};  // of the network's parts in the price
   };
 
-  /// `corrected`: an earlier job has corrected prices to these deviations. Since then costs may
-  /// have changed, by kChanged each and all together by as much as at first: the first call shows
-  /// that, so what counts is how costs are related. None: nothing is known.
-  explicit Belief(const std::optional<NetworkParts>& corrected = {});
-  /// What this belief says about the network, without candidates.
-  [[nodiscard]] Belief of_network() const;
-
   /// The index of a candidate, which is new or known by its name. `deviation`: of a new one.
   std::size_t index_of(std::string_view name, double deviation);
-  /// True while there is no candidate.
-  [[nodiscard]] bool empty() const { return known_.empty(); }
-  /// Returns true if the candidate has been learnt about.
-  [[nodiscard]] bool knows(const Arm& arm) const { return known_[arm.index - kParts]; }
   /// Notes that a call of the arm cost so many times its price; chance may make that negative.
   void learn(const Arm& arm, double ratio, bool first = false);
   /// Notes that so many calls have passed.
   void forget(double calls);
-  /// By how much each part of the network is believed to be off: logarithms, and their deviations.
+  /// By how much each part of the network is believed to be off: logarithms.
   [[nodiscard]] NetworkParts corrections() const;
-  [[nodiscard]] NetworkParts deviations() const;
   /// Prices have changed with the parts: from now on these are off by so much less.
   void rebase(const NetworkParts& by);
+  /// The deviations of these. Not while nothing is known.
+  [[nodiscard]] NetworkParts deviations() const;
+  /// Takes over what another belief says about the network. Before the first candidate.
+  void inherit(const Belief& other);
+  /// Begins with prices that an earlier job has corrected to these deviations. Since then costs may
+  /// have changed, by kChanged each and all together by as much as at first: the first call shows
+  /// that, so what counts is how costs are related. Before the first candidate.
+  void begin(const NetworkParts& deviations);
   /// What is believed of factors that a file claims, given as logarithms: costs are together off
   /// by kMostCommon at most, and each, and exchanges, by kMostOff of its deviations at first.
   [[nodiscard]] static NetworkParts credible(NetworkParts claimed);
-  /// The logarithm of the expected cost, and its deviation.
+  /// True until something was inherited, begun with, or asked about.
+  [[nodiscard]] bool empty() const { return mean_.empty(); }
+  /// Returns true if the candidate has been learnt about.
+  [[nodiscard]] bool knows(std::string_view name) const;
+  /// The logarithm of the expected cost.
   [[nodiscard]] double log_cost(const Arm& arm) const;
+
+  /// The deviation of the logarithm of the cost.
   [[nodiscard]] double deviation(const Arm& arm) const;
 
   struct Choice {
@@ -89,8 +90,9 @@ class Belief {
   [[nodiscard]] double& covariance(std::size_t i, std::size_t j) {
     return covariance_[i * size() + j];
   }
-  /// Adds or drops what comes last; what is new has no covariance.
-  void resize(std::size_t size);
+  [[nodiscard]] double covariance(std::size_t i, std::size_t j) const {
+    return covariance_[i * size() + j];
+  }
   /// The covariances of all that is believed with the logarithm of the arm's cost.
   [[nodiscard]] std::vector<double> covariances_with(const Arm& arm) const;
   /// The part of these values that the logarithm of the arm's cost holds.

@@ -61,14 +61,23 @@ bool Chooser::may_run_ahead(const Problem& problem) const {
 /// Decides about a call of a class by the choice of a rule, which depends on arrivals. So these are
 /// watched where the library is chosen too, at the same rate as under automatic choice.
 Decision Chooser::decide_by_rule(const Choice& choice, const Problem& problem, bool announced) {
-  CallClass& call_class = next_call(problem, announced);
-  if (is_native(*choice.algorithm)) {
-    know(problem.collective, announced);
-    note({call_class.key, choice.algorithm});
-    return watch_or_repeat(call_class, problem, {choice.algorithm, "native"}, {announced});
+  CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
+  ++call_class.calls;
+  call_class.used = ++events_;
+  call_class.next_event = 0;
+  if (!is_native(*choice.algorithm)) {
+    call_class.balanced_in_a_row = 0;
+    const Decision decision = decide_as(choice, problem, announced);
+    note({call_class.key, choice.algorithm});  // no candidate: nothing to compare
+    return decision;
   }
-  call_class.balanced_in_a_row = 0;
-  const Decision decision = decide_as(choice, problem, announced);
+  candidates_.clear();
+  know(problem.collective, announced);
+  const std::uint64_t every = calls_between_exchanges(call_class, 0, problem);
+  Decision decision{.row = choice.algorithm};
+  decision.exchange_arrivals = call_class.unobserved + 1 >= every;
+  call_class.unobserved = decision.exchange_arrivals ? 0 : call_class.unobserved + 1;
+  rest(call_class, every, decision.exchange_arrivals);
   note({call_class.key, choice.algorithm});  // no candidate: nothing to compare
   return decision;
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,44 +13,33 @@
 #include <vector>
 
 #include "choose/belief.hpp"
+#include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
 #include "forecast/call_sequence.hpp"
+#include "price/rivals.hpp"
 
 namespace latecomer {
-
-/// The decision about one call.
-struct Decision {
-  enum class Action : std::uint8_t {
-    library,  // the MPI library executes the call, by choice
-    refused,  // the MPI library does: the algorithm that was set does not take the problem
-    plan,     // the plan is executed
-  };
-  Action action = Action::library;
-  std::shared_ptr<const Plan> plan = nullptr;
-  const Algorithm* row = nullptr;  // the row chosen
-  Seconds predicted = 0;           // its price
-  bool exchange_arrivals = false;  // after the call: its messages carry no stamps
-  std::string why = {};   // NOLINT(readability-redundant-member-init): the reason of a refusal
-  bool repeated = false;  // the last decision about the class, without looking at the call
-};
 
 /// One way to execute a call, and its price.
 struct Candidate {
   const Algorithm* row = nullptr;
-  std::string name;  // a class tells its candidates apart by it
   Seconds predicted = 0;
-  // NOLINTNEXTLINE(readability-redundant-member-init)
-  std::shared_ptr<const Plan> plan = {};  // null: the MPI library's own
-  NetworkParts shares{};                  // of the network's parts in the price
-  bool rival = false;                     // its price is that of balance
+  std::shared_ptr<const Plan> plan;  // null: the MPI library's own
+  NetworkParts shares{};             // of the network's parts in the price
+  // The name of a rival, whose price is that of balance.
+  std::string rival = {};  // NOLINT(readability-redundant-member-init): often left out
+  /// A class tells its candidates apart by it.
+  [[nodiscard]] std::string_view name() const {
+    return rival.empty() ? row->name : std::string_view(rival);
+  }
 };
 
-/// A balanced program that may be faster than the one with the least price.
-struct Rival {
-  Choice choice;
-  /// Of the program; with a ' if it has other parameters than `fastest`; on nodes of that among
-  /// them.
-  std::string name;
+/// A decision that the next calls of a class repeat.
+struct Repeated {
+  const Algorithm* row = nullptr;
+  Seconds predicted = 0;
+  std::shared_ptr<const Plan> plan;  // without stamps; null: nothing is repeated
+  std::uint64_t until = 0;           // the number of the call that is decided about again
 };
 
 /// The last few lengths of a class's calls that were different.
@@ -68,6 +56,12 @@ class RecentCounts {
   std::array<Count, 8> counts_{-1, -1, -1, -1, -1, -1, -1, -1};
   std::size_t next_ = 0;
 };
+
+/// True if reviews compare the mean over the ranks of the time in a call. In an all-reduce the rank
+/// that comes last counts; in the others a late rank may leave long before the rest.
+[[nodiscard]] constexpr bool takes_mean_time(Collective collective) {
+  return collective != Collective::allreduce;
+}
 
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
@@ -103,9 +97,8 @@ struct CallClass {
     repeated = {};
     knows_rivals = false;
     rivals.clear();
-    balanced.clear();
-    usual_prices.clear();
-    usual_of = 0;
+    arrival_independent.clear();
+    recent_prices.clear();
   }
 
   CallKey key = 0;
@@ -139,23 +132,22 @@ struct CallClass {
   std::optional<Network> network;    // that prices and plans assume; none: the agreed one
   Belief belief;                     // of the candidates' costs, against these prices
   std::uint64_t believed = 0;        // the last call that it was asked about
-  std::shared_ptr<const Decision> repeated;  // by the next calls; null: nothing is
-  std::uint64_t repeat_until = 0;            // the call that is decided about again
+  Repeated repeated;
   // The last plan whose stamps were left out, and the plan without them.
   std::shared_ptr<const Plan> stamped, bare;
-  bool knows_rivals = false;  // they are looked for once
+  // Balanced programs that may be faster than the one with the least price. Looked for once.
+  bool knows_rivals = false;
   std::vector<Rival> rivals;
   // The last call's candidates that do not depend on expected arrivals: the best balanced program,
-  // its rivals, and protocols. In rooted collectives their mean prices under the last calls'
-  // arrivals, by name.
-  std::vector<Candidate> balanced;
-  std::map<std::string, Seconds, std::less<>> usual_prices;
-  double usual_of = 0;  // so many calls
-  // The last prices of all candidates with a plan, and the length and arrivals that they are for.
+  // its rivals, and protocols.
+  std::vector<Candidate> arrival_independent;
+  // The last prices of all candidates with a plan, and the call and arrivals that they are for.
   Count priced_count = -1;
   std::vector<Seconds> arrivals;
   std::vector<Candidate> priced;
   std::vector<Choice> unpriced;  // for these arrivals, the cheapest to plan last
+  // The prices of the arrival-independent candidates under the arrivals of the last calls.
+  std::vector<std::vector<Candidate>> recent_prices;
 };
 
 }  // namespace latecomer

@@ -67,6 +67,11 @@ CallClass& Chooser::class_of(const Problem& problem) {
   if (!fresh) return call_class;
   call_class.key = found->first;
   call_class.used = ++events_;
+  const auto learnt = classes_.find(learnt_);
+  if (learnt != classes_.end() && found != learnt) {
+    call_class.network = learnt->second.network;
+    call_class.belief.inherit(learnt->second.belief);
+  }
   begin_wisely(call_class);
   call_class.next_event = first_review(problem);
   if (classes_.size() > kMaxClasses) forget_oldest();
@@ -86,21 +91,12 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.active = true;
   call_class.announced = true;
   call_class.network = all_know.network;
-  call_class.belief = all_know.belief.of_network();
+  call_class.belief.inherit(all_know.belief);
   call_class.calls = call_class.budgeted = all_know.calls;
   call_class.elapsed = all_know.elapsed;
   call_class.moving = all_know.moving;
   call_class.waiting = all_know.waiting;
   call_class.budget = all_know.budget;
-  return call_class;
-}
-
-/// The class of a call that is decided about, which is counted.
-CallClass& Chooser::next_call(const Problem& problem, bool announced) {
-  CallClass& call_class = announced ? announced_class_of(problem) : class_of(problem);
-  ++call_class.calls;
-  call_class.used = ++events_;
-  call_class.next_event = 0;
   return call_class;
 }
 
@@ -130,30 +126,22 @@ const Network& Chooser::agreed_network() const {
 
 void Chooser::begin_with(const NetworkBelief& wisdom) {
   wisdom_ = {Belief::credible(wisdom.logarithms), wisdom.deviations};
-  for (auto& [key, call_class] : classes_) {
-    if (call_class.belief.empty()) begin_wisely(call_class);
-  }
+  for (auto& [key, call_class] : classes_) begin_wisely(call_class);
 }
 
-/// A class begins with what was learnt last, or else with what earlier jobs have learnt.
 void Chooser::begin_wisely(CallClass& call_class) const {
-  const auto learnt = classes_.find(learnt_);
-  if (learnt != classes_.end()) {
-    call_class.network = learnt->second.network;
-    call_class.belief = learnt->second.belief.of_network();
-  } else if (wisdom_) {
-    call_class.network = scaled(agreed_network(), wisdom_->logarithms);
-    call_class.belief = Belief(wisdom_->deviations);
-  }
+  if (!wisdom_ || !call_class.belief.empty()) return;
+  call_class.network = scaled(agreed_network(), wisdom_->logarithms);
+  call_class.belief.begin(wisdom_->deviations);
 }
 
 std::optional<NetworkBelief> Chooser::network_learnt() const {
   const auto found = classes_.find(learnt_);
   if (found == classes_.end() || found->second.belief.empty()) return std::nullopt;
-  const CallClass& of = found->second;
-  NetworkBelief learnt{scale_of(of.network.value_or(agreed_network()), agreed_network()),
-                       of.belief.deviations()};
-  const NetworkParts more = of.belief.corrections();
+  const CallClass& call_class = found->second;
+  NetworkBelief learnt{scale_of(network_of(call_class), agreed_network()),
+                       call_class.belief.deviations()};
+  const NetworkParts more = call_class.belief.corrections();
   for (std::size_t part = 0; part < more.size(); ++part) learnt.logarithms[part] += more[part];
   return learnt;
 }
@@ -164,7 +152,7 @@ void Chooser::drop_prices() {
   for (auto& [key, call_class] : classes_) {
     call_class.drop_prices();
     call_class.network.reset();
-    call_class.belief = Belief();
+    call_class.belief = {};
   }
 }
 
@@ -195,16 +183,18 @@ const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
   return expected_;
 }
 
+/// One rank may set the network before the others do, but automatic choice must be the same on all.
+const Network& Chooser::network_of_plans(Collective collective) const {
+  const bool agreed = policy_.reproducible || policy_.automatic(collective);
+  return agreed ? agreed_network() : policy_.network;
+}
+
 /// Sets the knowledge that the call at hand is planned with. In reproducible mode that is nothing
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
-/// One rank may set the network before the others do, but automatic choice must be the same on all.
 void Chooser::know(Collective collective, bool announced, bool nodes, const CallClass* of) {
-  const bool agreed = policy_.reproducible || policy_.automatic(collective);
-  const Network& network = of != nullptr && of->network ? *of->network
-                           : agreed                     ? agreed_network()
-                                                        : policy_.network;
-  pricer_.know(network, watch_ != nullptr && !rooted(collective), announced,
-               nodes && !policy_.reproducible);
+  const bool learnt = of != nullptr && of->network;
+  pricer_.know(learnt ? *of->network : network_of_plans(collective),
+               watch_ != nullptr && !rooted(collective), announced, nodes && !policy_.reproducible);
 }
 
 Decision Chooser::decide_as(const Choice& set, const Problem& problem, bool announced) try {
@@ -263,7 +253,10 @@ std::shared_ptr<const Plan> Chooser::likely_plan(const Problem& problem) {
 void Chooser::adopt(const Problem& problem, const Algorithm& row, Seconds predicted) {
   expected_.clear();
   if (!chooses(problem)) return note({});
-  note({next_call(problem, true).key, &row, {}, predicted});
+  CallClass& call_class = announced_class_of(problem);
+  ++call_class.calls;
+  call_class.used = ++events_;
+  note({call_class.key, &row, {}, predicted});
 }
 
 void Chooser::note(const Selection& selection) { before_ = std::exchange(last_, selection); }

@@ -28,6 +28,22 @@
 
 namespace latecomer {
 
+/// The decision about one call.
+struct Decision {
+  enum class Action : std::uint8_t {
+    library,  // the MPI library executes the call, by choice
+    refused,  // the MPI library does: the algorithm that was set does not take the problem
+    plan,     // the plan is executed
+  };
+  Action action = Action::library;
+  std::shared_ptr<const Plan> plan = nullptr;
+  const Algorithm* row = nullptr;  // the row chosen
+  Seconds predicted = 0;           // its price
+  bool exchange_arrivals = false;  // after the call: its messages carry no stamps
+  std::string why = {};   // NOLINT(readability-redundant-member-init): the reason of a refusal
+  bool repeated = false;  // the last decision about the class, without looking at the call
+};
+
 /// The first look at a call, before anything is decided.
 struct Glance {
   /// Under automatic choice the class of such calls; null if nothing is learnt of them. Valid while
@@ -44,10 +60,9 @@ class Chooser {
   /// chosen and no rank is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // The parts of the calls' time that overheads may take; for planning see CallClass::kPlanning.
-  static constexpr double kSetUp = 0.05;  // making CommResources
-  /// Each: looking while the library is chosen, exchanging arrivals or stamps, reviewing, and what
-  /// deciding loses.
-  static constexpr double kOverhead = 0.01;
+  static constexpr double kSetUp = 0.05;       // making CommResources
+  static constexpr double kLooking = 0.01;     // forecasting, while the library is chosen
+  static constexpr double kExchanging = 0.01;  // exchanging arrivals after native calls, or stamps
 
   Chooser(Rank me, Rank ranks) : me_(me), ranks_(ranks) {}
 
@@ -187,29 +202,35 @@ class Chooser {
     std::optional<Taken> taken = {};  // NOLINT(readability-redundant-member-init)
   };
 
+  /// A candidate of the call at hand.
+  struct Pick {
+    std::size_t place = 0;  // in candidates_
+    Belief::Arm arm;
+    bool trial = false;  // another one is expected to cost less now
+  };
   struct How {
     bool announced = false;
     bool whole = false;  // calls are compared whole
-    bool trial = false;  // another candidate is expected to cost less now
   };
 
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
-  [[nodiscard]] static std::uint64_t first_review(const Problem& problem);
-  [[nodiscard]] CallClass& next_call(const Problem& problem, bool announced);
-  [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
-  void begin_wisely(CallClass& call_class) const;
-  void drop_prices();
-  void forget_oldest();
   [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
   [[nodiscard]] Decision choose(const Problem& problem, bool announced);
-  [[nodiscard]] Decision watch_or_repeat(CallClass& call_class, const Problem& problem,
-                                         const Candidate& chosen, How how);
-  [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
-  void follow_network(CallClass& call_class, const Problem& problem);
+  bool activate(CallClass& call_class, const Problem& problem, const Review& all);
+  static std::uint64_t first_review(const Problem& problem);
+  void judge(CallClass& call_class, Collective collective, const Review& all);
+  static void leave_to_library(CallClass& call_class, std::uint64_t calls);
   void know(Collective collective, bool announced, bool nodes = true,
             const CallClass* of = nullptr);
-  bool activate(CallClass& call_class, const Problem& problem, const Review& all);
-  void judge(CallClass& call_class, Collective collective, const Review& all);
+  /// The network that the class's plans and prices assume.
+  [[nodiscard]] const Network& network_of(const CallClass& call_class) const {
+    return call_class.network ? *call_class.network : agreed_network();
+  }
+  void follow_network(CallClass& call_class, const Problem& problem);
+  /// The network that calls of the collective are planned for.
+  [[nodiscard]] const Network& network_of_plans(Collective collective) const;
+  void drop_prices();
+  void begin_wisely(CallClass& call_class) const;
   [[nodiscard]] RuleFacts facts(const std::vector<Seconds>& arrivals) const;
   [[nodiscard]] CallKey key_of(const Problem& problem) const;
   [[nodiscard]] const UserRule* rule_for(const Problem& problem,
@@ -217,10 +238,30 @@ class Chooser {
   [[nodiscard]] Decision decide_as(const Choice& choice, const Problem& problem, bool announced);
   [[nodiscard]] Decision decide_by_rule(const Choice& choice, const Problem& problem,
                                         bool announced);
-  [[nodiscard]] static bool waits_at_random(Count seed, const Problem& problem);
   [[nodiscard]] Decision decide_at_random(Count seed, const Problem& problem, bool announced);
+  [[nodiscard]] static bool waits_at_random(Count seed, const Problem& problem);
+  [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
+  Decision leave_new_count(CallClass& call_class, Collective collective);
+  [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
+  [[nodiscard]] std::vector<Belief::Arm> arms(CallClass& call_class) const;
+  void learn_of_library(CallClass& call_class, const Belief::Arm& library) const;
+  [[nodiscard]] Pick pick_balanced(CallClass& call_class) const;
+  [[nodiscard]] Pick pick_by_belief(CallClass& call_class) const;
+  [[nodiscard]] Decision watch_or_repeat(CallClass& call_class, const Problem& problem,
+                                         const Pick& pick, How how);
+  [[nodiscard]] std::uint64_t calls_between_watched(const CallClass& call_class, const Pick& pick,
+                                                    const Problem& problem, bool whole) const;
+  [[nodiscard]] std::uint64_t calls_between_exchanges(const CallClass& call_class, Seconds price,
+                                                      const Problem& problem) const;
+  [[nodiscard]] std::uint64_t calls_between_stamps(const CallClass& call_class, Seconds price,
+                                                   const Plan& plan) const;
+  void rest(CallClass& call_class, std::uint64_t every, bool observed);
+  void repeat_decision(CallClass& call_class, const Candidate& chosen, std::uint64_t every);
+  [[nodiscard]] static std::shared_ptr<const Plan> without_stamps(
+      CallClass& call_class, const std::shared_ptr<const Plan>& plan);
   void note(const Selection& selection);
   void learn(const Selection& selection, std::optional<Seconds> cost);
+  void forget_oldest();
 
   Rank me_;
   Rank ranks_;
@@ -246,6 +287,7 @@ class Chooser {
   std::uint64_t drawn_calls_ = 0;
   std::uint64_t announced_drawn_calls_ = 0;
   Selection last_, before_;  // the duration of a call may be known only after the next one
+  std::vector<Candidate> candidates_;  // for the call at hand: the library's, the balanced one, ...
   Choice drawn_;
   const Choice* ruled_ = nullptr;  // the choice for the call at hand, by a rule or drawn
 };

@@ -4,18 +4,24 @@
 
 #include <list>
 #include <memory>
+#include <unordered_map>
 
-#include "price/price.hpp"
+#include "algorithms/registry.hpp"
+#include "price/network_parts.hpp"
 
 namespace latecomer {
 
 /// A plan and the request that it answers.
 struct CachedPlan {
   Choice asked;
-  Problem problem;        // as requested: the plan's own may be weaker
-  Knowledge knowledge;    // arrivals and progress threads count for arrival-aware algorithms only
-  Seconds balanced = 0;   // its price if all ranks arrive together
-  NetworkParts shares{};  // of the network's parts in it
+  Problem problem;                // as requested: the plan's own may be weaker
+  Network network;                // that it was made for
+  std::vector<Seconds> arrivals;  // relevant for arrival-aware algorithms only
+  bool background = false;        // likewise; true if ranks have progress threads
+  bool telemetry = false;
+  bool nodes = false;                // made with a placement
+  Seconds balanced = 0;              // its price if all ranks arrive together
+  NetworkParts shares{};             // of the network's parts in it
   std::shared_ptr<const Plan> plan;  // shared by equal answers
 };
 
@@ -36,7 +42,18 @@ class PlanCache {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  std::list<CachedPlan> entries_;  // used longest ago first
+  struct Entry {
+    std::uint64_t key = 0;
+    std::size_t bytes = 0;
+    CachedPlan cached;
+  };
+  using Entries = std::list<Entry>;
+
+  [[nodiscard]] std::shared_ptr<const Plan> shared(Plan plan) const;
+  void drop_oldest();
+
+  Entries entries_;  // used longest ago first
+  std::unordered_multimap<std::uint64_t, Entries::iterator> by_key_;
   std::size_t bytes_ = 0;
   std::uint64_t made_ = 0;
 };

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "choose/call_class.hpp"
-#include "choose/plan_cache.hpp"
 
 namespace latecomer {
 
@@ -27,16 +27,6 @@ namespace latecomer {
 [[nodiscard]] bool late(const std::vector<Seconds>& arrivals);
 /// Returns the mean over the ranks of the seconds that they wait for the last one to arrive.
 [[nodiscard]] Seconds waiting(const std::vector<Seconds>& arrivals);
-
-/// Prices of programs that rest on the same costs are off against each other by up to so many
-/// times.
-inline constexpr double kDoubt = 1.3;
-/// Returns the balanced programs that may be faster than `fastest`, the plan with the least price,
-/// since prices are off: those whose price is at most kDoubt times its own, and at most four. First
-/// come those that are cheapest if messages both ways between two ranks are slower than the
-/// network's costs have it, which is what these are most often wrong in. On nodes the programs
-/// among them compete.
-[[nodiscard]] std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge);
 
 /// How often, by row, plans were made, and priced for given arrivals: what that has taken can be
 /// charged to the calls.
@@ -64,10 +54,9 @@ class Pricer {
   [[nodiscard]] std::vector<Candidate> candidates(CallClass& call_class, const Problem& problem,
                                                   const std::vector<Seconds>& expected,
                                                   bool with_rivals = false);
-  /// The price that a call is compared with once its arrivals are known. Where ranks may leave
-  /// before the last one comes, candidates that do not depend on arrivals are priced for these;
-  /// others keep the price `predicted` that they were chosen for, so that a wrong estimate counts
-  /// against them.
+  /// The price that a call is compared with once its arrivals are known: an
+  /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
+  /// were chosen for, so that a wrong estimate counts against them.
   [[nodiscard]] Seconds in_hindsight(CallClass& call_class, std::string_view name,
                                      Seconds predicted, const std::vector<Seconds>& arrivals);
 
@@ -81,14 +70,16 @@ class Pricer {
     return known_.background ? announced_plans_ : plans_;
   }
   const CachedPlan& get(const Choice& choice, const Problem& problem);
+  [[nodiscard]] Seconds priced(const Plan& plan, const std::vector<Seconds>& arrivals);
   [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Choice& choice,
                                                      const Problem& problem);
-  void collect_balanced(CallClass& call_class, const Problem& problem, bool more_rivals);
+  void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool more_rivals);
   void look_for_rivals(CallClass& call_class, const Plan& fastest);
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
-  [[nodiscard]] bool begin_pricing(CallClass& call_class, const Problem& problem,
-                                   const std::vector<Seconds>& expected);
-  [[nodiscard]] Seconds price_of(const Plan& plan, const std::vector<Seconds>& arrivals);
+  void begin_pricing(CallClass& call_class, const Problem& problem,
+                     const std::vector<Seconds>& expected);
+  [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
+                                 const std::vector<Seconds>& arrivals);
 
   PlanCache plans_;
   PlanCache announced_plans_;  // plans of calls that rank 0 decides about for all

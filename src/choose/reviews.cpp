@@ -1,6 +1,7 @@
 // Reviews: the ranks compare the durations of their last calls, so that automatic choice begins
 // where it may gain, and ends where it does not.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <utility>
@@ -18,15 +19,17 @@ constexpr Seconds kReviewTime = 10e-6;    // to compare, for each doubling of th
 constexpr Seconds kOwnStep = 5e-6;  // a program's step takes so long however fast the network is
 constexpr Count kMovedFirst = Count{192} << 10;  // bytes of a class's calls before its first review
 constexpr std::uint64_t kGrowth = 4;             // factor of the calls between reviews
+constexpr double kLoss = 0.01;  // part of the time of a class's calls that deciding may lose
 // A loss beyond it was one of a disturbed machine, or does not last long: few calls are reviewed.
 constexpr double kMostLoss = 1;
-constexpr std::uint64_t kReviewed = 8;      // calls that are decided about between two reviews
-constexpr std::uint64_t kFirstReview = 16;  // the first ones try what there is
+constexpr std::uint64_t kMaxPauseDoublings = 7;  // times that a pause after a lost review doubles
+constexpr std::size_t kEnoughCalls = 3;          // of the library, for its mean to count
+constexpr std::uint64_t kReviewed = 8;           // calls that are decided about between two reviews
+constexpr std::uint64_t kFirstReview = 16;       // the first ones try what there is
 constexpr std::uint64_t kMaxReviewed = 256;
 // One in so many calls goes to the library, so that its durations do not get old: first, at last.
 constexpr std::uint64_t kRefresh = 32;
 constexpr std::uint64_t kMaxRefresh = 8192;
-constexpr std::uint64_t kMaxPauseDoublings = 7;  // times that a pause after a lost review doubles
 
 /// Returns the mean without the slowest quarter.
 double trimmed_mean(std::vector<double> values) {
@@ -36,16 +39,17 @@ double trimmed_mean(std::vector<double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Returns the lower one of two values, of which one may be disturbed.
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[(values.size() - 1) / 2];
+template <std::size_t size>
+double median(std::array<double, size> values, std::size_t count) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
+  std::nth_element(values.begin(), middle, values.begin() + static_cast<std::ptrdiff_t>(count));
+  return *middle;
 }
 
-/// Usual times inside the last calls: of the rank that is in them for the least time, and the mean
-/// of that and the most.
+/// Usual times inside the last calls: of the rank that is in them for the least time, and for the
+/// most.
 struct Usual {
-  Usual(const Review& all, Reviewed by, std::size_t count) {
+  Usual(const Review& all, Reviewed by, std::size_t count) : calls(count) {
     std::vector<double> min;
     std::vector<double> max;
     for (std::size_t ago = 0; ago < count; ++ago) {
@@ -53,20 +57,30 @@ struct Usual {
       max.push_back(all.max(by, ago));
     }
     least = trimmed_mean(std::move(min));
-    mean = (least + trimmed_mean(std::move(max))) / 2;
+    most = trimmed_mean(std::move(max));
   }
+  [[nodiscard]] Seconds mean() const { return (least + most) / 2; }
+
+  std::size_t calls = 0;
   Seconds least = 0;
-  Seconds mean = 0;
+  Seconds most = 0;
 };
 
 /// The part of the library's time by which decided calls are longer. The rank that comes last is in
-/// an all-reduce for the least time; other ranks may leave later than with the library, so the mean
-/// counts, too. In the other collectives a late rank may leave long before the rest.
-double relative_loss(Collective collective, const Usual& library, const Usual& decided) {
+/// an all-reduce for the least time. Other ranks may leave later than with the library: where ranks
+/// wait for less time than the call takes the mean of the least and the most time counts too. It
+/// does not if the library has few durations, or if decided calls keep some rank for more than
+/// twice as long: the library's calls may be from before a rank was late. `whole`: nothing but
+/// reviews compares the calls, so there the mean counts however long that is.
+double relative_loss(Collective collective, const Usual& library, const Usual& decided,
+                     bool whole) {
   if (!(library.least > 0)) return 0;
-  const double on_mean = decided.mean / library.mean - 1;
-  if (collective != Collective::allreduce) return on_mean;
-  return std::max(decided.least / library.least - 1, on_mean);
+  const double on_mean = decided.mean() / library.mean() - 1;
+  if (takes_mean_time(collective)) return on_mean;
+  const double on_last = decided.least / library.least - 1;
+  const bool brief_waits = library.calls >= kEnoughCalls && library.most < 2 * library.least &&
+                           (whole || decided.most < 2 * library.most);
+  return brief_waits ? std::max(on_last, on_mean) : on_last;
 }
 
 /// The calls of the library that renew all its durations, of which brief ones are timed rarely.
@@ -138,18 +152,18 @@ bool Chooser::reviewed(CallClass& call_class, const Problem& problem, const Revi
 
 bool Chooser::activate(CallClass& call_class, const Problem& problem, const Review& all) {
   // If all ranks leave together, the least time on a rank contains no waiting for others.
-  std::vector<double> transfers;
-  std::vector<double> means;
-  for (std::size_t ago = 0; ago < call_class.library.size(); ++ago) {
+  const std::size_t count = call_class.library.size();
+  std::array<double, Review::kCalls> transfer{};
+  std::array<double, Review::kCalls> mean{};
+  for (std::size_t ago = 0; ago < count; ++ago) {
     const Seconds min = all.min(Reviewed::library, ago);
     const Seconds max = all.max(Reviewed::library, ago);
-    transfers.push_back(rooted(problem.collective) ? max : min);
-    means.push_back((max + min) / 2);
-    mix(state_hash_, std::bit_cast<std::uint64_t>(means.back()));
+    transfer[ago] = rooted(problem.collective) ? max : min;
+    mean[ago] = (max + min) / 2;
+    mix(state_hash_, std::bit_cast<std::uint64_t>(mean[ago]));
   }
-  const Seconds transfer = median(std::move(transfers));
-  call_class.elapsed = median(std::move(means));
-  call_class.moving = rooted(problem.collective) ? call_class.elapsed : transfer;
+  call_class.elapsed = median(mean, count);
+  call_class.moving = rooted(problem.collective) ? call_class.elapsed : median(transfer, count);
   call_class.waiting = std::max(0.0, call_class.elapsed - call_class.moving);
   call_class.reviewed_elapsed = call_class.elapsed;
   call_class.brief = call_class.elapsed < CallClass::kBrief;
@@ -158,7 +172,7 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   call_class.reviewed = call_class.calls;
   const int steps = std::max(1, ceil_log2(ranks_));
   const bool room = connected_ || all.room();
-  const bool may_gain = room && transfer > kOwnStep * steps;
+  const bool may_gain = room && median(transfer, count) > kOwnStep * steps;
   const Seconds needed = connected_ ? 0 : kConnectTime * steps / kSetUp;
   if (may_gain && spent_ >= needed) {
     call_class.active = true;
@@ -173,45 +187,52 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   };
   std::uint64_t pause = (kGrowth - 1) * call_class.calls;
   if (may_gain) pause = std::min(pause, calls_in(needed - spent_));
-  pause = std::max(pause, calls_in(kReviewTime * steps / kOverhead));
+  pause = std::max(pause, calls_in(kReviewTime * steps / kLooking));
   call_class.next_event = call_class.calls + pause;
   return false;
 }
 
 /// Compares the durations of calls that were decided about with those of the library's, whatever
-/// the prices say. Now and then the library gets a few calls, since its durations may be old: then
-/// nothing else would show that it has become faster. If deciding costs more than it gains, the
-/// library gets the next calls: first a few, since its durations may be old; then so many that the
-/// loss is at most kOverhead of their time, and twice as many each time in a row.
+/// the prices say. From time to time the library gets a few calls, since its durations may be old:
+/// then nothing else would show that it has become faster. If deciding costs more than it gains,
+/// the library gets the next calls: first a few, since its durations may be old; then so many that
+/// the loss is at most kLoss of their time, and twice as many each time in a row.
 void Chooser::judge(CallClass& call_class, Collective collective, const Review& all) {
   const Usual library(all, Reviewed::library, call_class.library.size());
   const Usual decided(all, Reviewed::decided, call_class.decided.size());
   const auto reviewed = static_cast<double>(call_class.decided.count());
   call_class.decided.clear();
-  call_class.reviewed_elapsed = std::max(library.mean, decided.mean);
+  call_class.reviewed_elapsed = std::max(library.mean(), decided.mean());
   mix(state_hash_, call_class.calls);
   // Calls of the library in between were not decided about, and lost nothing.
   const auto calls_since = static_cast<double>(call_class.calls - call_class.reviewed);
   call_class.reviewed = call_class.calls;
   const double share = std::min(1.0, reviewed / std::max(calls_since, 1.0));
-  const double loss = share * relative_loss(collective, library, decided);
-  std::uint64_t pause = refreshing_calls(call_class);
-  if (loss <= kOverhead) {
+  const double loss = share * relative_loss(collective, library, decided,
+                                            compares_whole_calls(call_class, collective));
+  if (loss <= kLoss) {
     call_class.futile_reviews = 0;
     call_class.review_after = std::min(2 * call_class.review_after, kMaxReviewed);
-    if (call_class.calls - call_class.library_timed < pause * call_class.refresh_every) return;
+    const std::uint64_t few = refreshing_calls(call_class);
+    if (call_class.calls - call_class.library_timed < few * call_class.refresh_every) return;
     call_class.refresh_every = std::min(kGrowth * call_class.refresh_every, kMaxRefresh);
-  } else {
-    const double calls = std::max(1.0, reviewed * std::min(loss, kMostLoss) / kOverhead);
-    const std::uint64_t lost = call_class.futile_reviews++;
-    if (lost > 0) {
-      pause = static_cast<std::uint64_t>(calls) << std::min(lost - 1, kMaxPauseDoublings);
-    }
-    call_class.refresh_every = kRefresh;
+    return leave_to_library(call_class, few);
   }
-  // Afterwards a few decided calls are reviewed.
-  call_class.next_event = call_class.calls + 1 + pause;
-  call_class.reviewed = call_class.calls + pause;
+  std::uint64_t pause = refreshing_calls(call_class);
+  call_class.refresh_every = kRefresh;
+  if (call_class.futile_reviews > 0) {
+    const double calls = std::max(1.0, reviewed * std::min(loss, kMostLoss) / kLoss);
+    pause = static_cast<std::uint64_t>(calls)
+            << std::min(call_class.futile_reviews - 1, kMaxPauseDoublings);
+  }
+  leave_to_library(call_class, pause);
+  ++call_class.futile_reviews;
+}
+
+/// The library gets the next calls; afterwards a few decided ones are reviewed.
+void Chooser::leave_to_library(CallClass& call_class, std::uint64_t calls) {
+  call_class.next_event = call_class.calls + 1 + calls;
+  call_class.reviewed = call_class.calls + calls;
   call_class.repeated = {};
   call_class.review_after = kReviewed;
 }

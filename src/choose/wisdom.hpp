@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "price/price.hpp"
+#include "price/network_parts.hpp"
 
 namespace latecomer {
 

@@ -50,26 +50,6 @@ Parameters same_among(const Plan& plan) {
   return {*among};
 }
 
-const Algorithm* row_among(const Choice& choice, const Placement& placement) {
-  const Algorithm& row = *choice.algorithm;
-  const bool any = is_for_nodes(row) || stands_for_others(row);
-  if (!any || !by_nodes(row.collective, placement)) return nullptr;
-  if (row.name == kOnlineNodesRow) return &find_algorithm(row.collective, "online_owners");
-  const auto among = choice.parameters.find("among");
-  if (among == choice.parameters.end()) return &find_algorithm(row.collective, "fastest");
-  const auto& names = row.parameters.front().choices;
-  return &find_algorithm(row.collective, names.at(static_cast<std::size_t>(among->second)));
-}
-
-Plan likely_on_nodes(const Problem& problem, const Placement& placement) {
-  Plan likely;
-  likely.problem = problem;
-  likely.placement = placement;
-  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / static_cast<Count>(kPiece), 1,
-                                                  static_cast<Count>(kMostPieces));
-  return likely;
-}
-
 Count operations_on_node(const Plan& plan) {
   if (plan.placement.empty()) return 0;
   const Count bytes = plan.problem.bytes();

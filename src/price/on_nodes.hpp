@@ -31,14 +31,8 @@ inline constexpr std::string_view kOnlineNodesRow = "online_nodes";  // a protoc
 /// for plans of other rows.
 [[nodiscard]] Parameters same_among(const Plan& plan);
 
-/// The algorithm that a plan of the choice runs among the nodes, as far as it is known before; null
-/// if it runs none.
-[[nodiscard]] const Algorithm* row_among(const Choice& choice, const Placement& placement);
-
 /// Operations of one rank of a plan on the memory of its node, about; 0 for other plans.
 [[nodiscard]] Count operations_on_node(const Plan& plan);
-/// A plan with about as many of these as plans for the problem have.
-[[nodiscard]] Plan likely_on_nodes(const Problem& problem, const Placement& placement);
 
 /// The seconds of a plan that uses the memory of nodes, if `among` is the time of its algorithm
 /// among the nodes. The work within nodes overlaps with that, but for the first piece. Never less

@@ -1,16 +1,12 @@
 #include "price/price.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
 #include "algorithms/nodes/plans.hpp"
-#include "base/logarithm.hpp"
-#include "base/partition.hpp"
 #include "executors/make_executor.hpp"
 #include "graph/service.hpp"
-#include "patterns/pipeline.hpp"
 #include "price/on_nodes.hpp"
 #include "simulate/simulate.hpp"
 
@@ -18,16 +14,6 @@ namespace latecomer {
 namespace {
 
 constexpr Seconds kLongest = 1e5;  // in a replay: nobody expects a rank to be later
-
-// What planning takes, about the means over all rows (evidence/planning_time.py).
-constexpr Seconds kPlan = 26e-6;
-constexpr Seconds kSegment = 0.65e-6;  // of a pipeline
-constexpr Seconds kRank = 2.6e-6;
-constexpr Seconds kMessage = 1.3e-6;  // of all ranks, in a timetable or replay
-// A rank's program for its node, where ranks share a machine: with 24 to 512 operations it took 46
-// to 188 us in their first calls.
-constexpr Seconds kProgramOnNode = 45e-6;
-constexpr Seconds kOperationOnNode = 0.4e-6;
 
 /// The seconds that a burst saves the plan's links, which are rested.
 Seconds saved(const Plan& plan, const Network& network) {
@@ -82,46 +68,7 @@ Seconds unreplayed_on_nodes(const Plan& plan, Network network,
   return with_local_work(plan, among + (waves - 1) * balanced, network);
 }
 
-/// Returns about as many segments as the best pipeline has.
-double segments_of(const Problem& problem, const Network& network) {
-  const double most = static_cast<double>(max_segments(problem.count));
-  const double link = problem.ranks * network.beta * static_cast<double>(problem.bytes());
-  const double best = network.alpha > 0 ? std::sqrt(link / network.alpha) : most;
-  const Count eager = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
-  return std::clamp(std::max(best, static_cast<double>(eager)), 1.0, most);
-}
-
 }  // namespace
-
-Network scaled(Network network, const NetworkParts& logarithms) {
-  network.alpha *= exp_of(logarithms[0]);
-  network.handshake *= exp_of(logarithms[0]);
-  network.beta *= exp_of(logarithms[1]);
-  network.gamma *= exp_of(logarithms[2]);
-  network.exchange = std::max(1.0, network.exchange * exp_of(logarithms[3]));
-  return network;
-}
-
-NetworkParts scale_of(const Network& network, const Network& of) {
-  const auto logarithm = [](double now, double before) {
-    return now > 0 && before > 0 ? log_of(now / before) : 0;
-  };
-  return {logarithm(network.alpha, of.alpha), logarithm(network.beta, of.beta),
-          logarithm(network.gamma, of.gamma), logarithm(network.exchange, of.exchange)};
-}
-
-NetworkParts shares_of_price(const Plan& plan, const Network& network, const Placement& placement) {
-  constexpr double kStep = 0.01;
-  NetworkParts shares{};
-  const Seconds price = balanced_time(plan, network, placement);
-  if (!(price > 0)) return shares;
-  for (std::size_t part = 0; part < shares.size(); ++part) {
-    NetworkParts step{};
-    step[part] = kStep;
-    shares[part] = (balanced_time(plan, scaled(network, step), placement) / price - 1) / kStep;
-  }
-  return shares;
-}
 
 Seconds balanced_time(const Plan& plan, const Network& network, const Placement& placement) {
   if (plan.placement.empty()) {
@@ -140,20 +87,6 @@ bool may_pay(const Algorithm& row, const Problem& problem, const Network& networ
   const Problem asked = is_for_nodes(row) ? problem_of_nodes(problem, placement) : problem;
   const bool worth = row.worth_planning == nullptr || row.worth_planning(asked, network);
   return priced && worth && accepts(row, problem, nullptr);
-}
-
-std::vector<Parameters> ways(const Algorithm& row, const Problem& problem, const Network& network,
-                             const Placement& placement, bool arrivals_known) {
-  std::vector<Parameters> all{{}};
-  if (row.name != kNodesRow || !arrivals_known) return all;
-  const Problem among = problem_of_nodes(problem, placement);
-  const auto& names = row.parameters.front().choices;  // of `among`
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Algorithm& inner = find_algorithm(row.collective, names[i]);
-    if (!inner.arrival_aware || !may_pay(inner, among, network)) continue;
-    all.push_back({{"among", static_cast<Count>(i)}});
-  }
-  return all;
 }
 
 std::vector<Seconds> replay(const Plan& plan, const Network& network,
@@ -182,34 +115,12 @@ Seconds replay_cost(const Plan& plan) {
   if (!has_few_operations(plan)) {
     return plan.inner.empty() ? 0 : replay_cost(plan.inner.front());
   }
+  constexpr Seconds kMessage = 1.2e-6;
   const double ranks = plan.problem.ranks;
-  const auto messages = static_cast<double>(1 + cost_of(plan).rounds);
-  const auto operations = static_cast<double>(operations_on_node(plan));
-  return kMessage * ranks * ((1 + ranks / 64) * messages + operations);
-}
-
-Seconds planning_cost(const Choice& choice, const Problem& problem, const Network& network,
-                      const Placement& placement) {
-  const Algorithm& row = *choice.algorithm;
-  if (row.kind == Kind::native) return 0;
-  if (const Algorithm* const inner = row_among(choice, placement)) {
-    const Count operations = operations_on_node(likely_on_nodes(problem, placement));
-    const Count all = row.arrival_aware ? problem.ranks * operations : 0;
-    return planning_cost({inner, {}}, problem_of_nodes(problem, placement), network) +
-           kProgramOnNode + kOperationOnNode * static_cast<double>(operations) +
-           kMessage * static_cast<double>(all <= kMaxReplayedOnNodes ? all : 0);
-  }
-  const bool pipeline = std::ranges::any_of(row.parameters, [](const Parameter& each) {
-    return each.name == "segments" || each.name == "blocks";
-  });
-  const double segments = pipeline ? segments_of(problem, network) : 1;
-  const double ranks = problem.ranks;
-  const Seconds takes = kPlan + kRank * ranks + kSegment * segments;
-  // Protocols of rooted collectives decide without a timetable.
-  const bool follows = row.arrival_aware || (row.kind == Kind::protocol && !rooted(row.collective));
-  const bool timetable =
-      follows && row.mean_after_last == nullptr && problem.ranks <= kMaxReplayedRanks;
-  return takes + (timetable ? kMessage * ranks * (ranks + segments) : 0);
+  constexpr Seconds kOnNode = 1e-6;
+  const Seconds on_nodes = kOnNode * ranks * static_cast<double>(operations_on_node(plan));
+  return kMessage * (1 + ranks / 64) * ranks * static_cast<double>(1 + cost_of(plan).rounds) +
+         on_nodes;
 }
 
 Seconds mean_after_last(const Plan& plan, const Network& network,

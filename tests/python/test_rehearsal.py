@@ -33,7 +33,6 @@ def test_a_persistent_late_rank_is_exploited_from_the_tenth_call_on():
     perfect, _ = cost("auto", arrivals, estimate="perfect")
     assert online[10:].mean() == pytest.approx(perfect[10:].mean(), rel=0.05)
     aware = {"prereduced_circulant", "early_owners", "sorted_linear_tree", "straggler_exchange"}
-    aware |= {"online_owners"}  # tried once
     assert {call.algorithm for call in calls[10:]} <= aware
     assert np.argmax(calls[-1].expected) == 9
     assert online[10:].mean() < 0.8 * cost("fastest", arrivals)[0][10:].mean()

@@ -120,7 +120,7 @@ TEST(Chooser, WaitsForItsPlansWithoutALoss) {
   world.overhead = 0.5;
   const auto& of = [&]() -> const CallClass& { return world.chooser.class_of(kProblem); };
   int waiting = 0;
-  for (int i = 0; i < 200 && of().balanced.empty(); ++i) {
+  for (int i = 0; i < 200 && of().arrival_independent.empty(); ++i) {
     world.chooser.class_of(kProblem).budget = -1;  // plans are never affordable
     world.call(kProblem, [](auto) { return 1; });
     waiting += of().active ? 1 : 0;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "price/price.hpp"
+#include "price/rivals.hpp"
 
 namespace latecomer {
 namespace {

@@ -90,7 +90,8 @@ TEST(Chooser, GivesUpWhereNoLinkCanBeMade) {
 /// Returns true if decided calls lose: the library gets the next ones. The arguments are times in
 /// milliseconds inside the library's calls, on the rank that is in them for the least time and on
 /// the one for the most, and likewise inside decided calls.
-bool loses(Seconds library_min, Seconds library_max, Seconds min, Seconds max) {
+bool loses(Seconds library_min, Seconds library_max, Seconds min, Seconds max,
+           std::size_t library_calls = Review::kCalls) {
   World world;
   warm_up(world);
   CallClass& of = world.chooser.class_of(kProblem);
@@ -98,7 +99,7 @@ bool loses(Seconds library_min, Seconds library_max, Seconds min, Seconds max) {
   Review all;
   of.library.clear();
   for (std::size_t ago = 0; ago < Review::kCalls; ++ago) {
-    of.library.add(1);
+    if (ago < library_calls) of.library.add(1);
     of.decided.add(1);
     all.set_call(Reviewed::library, ago, library_min * 1e-3, library_max * 1e-3);
     all.set_call(Reviewed::decided, ago, min * 1e-3, max * 1e-3);
@@ -131,11 +132,19 @@ TEST(Chooser, ReviewsCompareTheLeastTimeInACall) {
   EXPECT_TRUE(loses(10, 50, 11, 50));
 }
 
-/// Nothing else would show that some ranks leave far later.
-TEST(Chooser, ReviewsCompareTheMeanToo) {
+TEST(Chooser, ReviewsCompareTheMeanTooWhereWaitsAreBrief) {
   EXPECT_FALSE(loses(10, 15, 9, 16));
   EXPECT_TRUE(loses(10, 15, 9, 17));
+  EXPECT_FALSE(loses(10, 50, 9, 60));
+  // The library's last calls were those of ranks that came together; now they wait for a late one.
+  EXPECT_FALSE(loses(10, 11, 9, 300));
+  EXPECT_TRUE(loses(10, 11, 12, 300));
+  // Of short calls nothing else would show that some ranks leave far later.
+  EXPECT_FALSE(loses(10, 11, 10, 26));
   EXPECT_TRUE(loses(0.010, 0.011, 0.010, 0.026));
+  EXPECT_FALSE(loses(10, 11, 9, 14, 1));
+  EXPECT_TRUE(loses(10, 11, 9, 14, 3));
+  EXPECT_TRUE(loses(10, 11, 12, 14, 1));
 }
 
 /// Plays calls of the library's collective that take `library`, and of a program that takes `ours`,

@@ -1,4 +1,6 @@
 // Trials of rivals, where prices prove wrong or do not count how ranks come.
+#include "price/rivals.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -187,14 +189,13 @@ TEST(Chooser, LearnsNothingOfRivalsFromCallsByRule) {
           {"imbalance_min": 1, "alg": "generalized"}, {"alg": "auto"}]}]}})",
       "rules"));
   const Factors factors{{"native", 3.6}, {"generalized", 2}};
-  Belief& belief = world.chooser.class_of(kProblem).belief;
-  const auto arm = [&] {
-    return Belief::Arm{belief.index_of("generalized", Belief::kProgram), 0, {}};
+  const auto believed = [&] {
+    Belief& belief = world.chooser.class_of(kProblem).belief;
+    return belief.log_cost({belief.index_of("generalized", Belief::kProgram), 0, {}});
   };
-  const auto believed = [&] { return belief.log_cost(arm()); };
   play(world, 400, {}, machine_of(factors, 3.3));
   const double before = believed();
-  ASSERT_TRUE(belief.knows(arm()));
+  ASSERT_TRUE(world.chooser.class_of(kProblem).belief.knows("generalized"));
   const Played late = play(world, 20, one_late(1), [](auto) { return 9; });
   EXPECT_EQ(late.count("generalized"), 20);
   EXPECT_EQ(believed(), before);
@@ -208,7 +209,7 @@ TEST(Chooser, LearnsAnewWhereThePlacementChanges) {
   EXPECT_FALSE(world.chooser.class_of(kProblem).rivals.empty());
   world.chooser.place({});
   EXPECT_TRUE(world.chooser.class_of(kProblem).rivals.empty());
-  EXPECT_TRUE(world.chooser.class_of(kProblem).belief.empty());
+  EXPECT_FALSE(world.chooser.class_of(kProblem).belief.knows("native"));
   EXPECT_NE(world.call(kProblem, same), "nodes");
 }
 
@@ -232,28 +233,6 @@ TEST(Chooser, TrustsPricesThatProveRight) {
   World world;
   play(world, 1000, {}, same);
   EXPECT_LE(world.moving, 1.005 * 1000 * price("fastest", kProblem));
-}
-
-/// Each rival is a choice that plans another program among the nodes.
-TEST(Rivals, AreProgramsAmongTheNodes) {
-  Knowledge knowledge{{}, {.alpha = 50e-6, .beta = 8e-9, .gamma = 0.1e-9}};
-  knowledge.placement = consecutive_placement(16, 4);
-  const auto planned = [&](Rank ranks) {
-    const Problem problem{Collective::allreduce, ranks, 1 << 18, 4};
-    return make_plan(find_algorithm(problem.collective, "nodes"), problem, {}, knowledge);
-  };
-  const Plan fastest = planned(16);
-  const auto found = rivals(fastest, knowledge);
-  EXPECT_GE(found.size(), 2U);
-  for (const Rival& rival : found) {
-    const Plan plan =
-        make_plan(*rival.choice.algorithm, fastest.problem, rival.choice.parameters, knowledge);
-    EXPECT_EQ(plan.algorithm, "nodes");
-    EXPECT_EQ(plan.inner.front().algorithm, rival.name);
-    EXPECT_NE(rival.name, fastest.inner.front().algorithm);
-  }
-  knowledge.placement = consecutive_placement(4, 4);
-  EXPECT_TRUE(rivals(planned(4), knowledge).empty());
 }
 
 }  // namespace

@@ -1,3 +1,5 @@
+#include "price/network_parts.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>

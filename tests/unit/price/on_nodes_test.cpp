@@ -7,7 +7,10 @@
 
 #include "algorithms/nodes/plans.hpp"
 #include "base/random.hpp"
+#include "price/planning_cost.hpp"
 #include "price/price.hpp"
+#include "price/rivals.hpp"
+#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {
@@ -60,8 +63,8 @@ TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
       EXPECT_NE(without.algorithm, kNodesRow);
       EXPECT_EQ(planned(name, problem, kGigabit, apart, one_late(9)), without);
       const Algorithm& row = find_algorithm(collective, name);
-      EXPECT_EQ(planning_cost({&row, {}}, problem, kGigabit, apart),
-                planning_cost({&row, {}}, problem, kGigabit));
+      EXPECT_EQ(planning_cost(row, problem, kGigabit, apart),
+                planning_cost(row, problem, kGigabit));
     }
     for (const Algorithm& row : registry(collective)) {
       EXPECT_EQ(competes_on(row, apart), !is_for_nodes(row)) << row.name;
@@ -154,6 +157,26 @@ TEST(OnNodes, AllReducesWithoutARunArePricedByTheLastExit) {
   EXPECT_GE(mean_after_last(plan, kGigabit, arrivals, placement), last);
 }
 
+/// Each rival is a choice that plans another program among the nodes.
+TEST(OnNodes, RivalsAreProgramsAmongTheNodes) {
+  Knowledge knowledge{{}, kGigabit};
+  knowledge.placement = consecutive_placement(16, 4);
+  const Problem problem = sum_of(16, 1 << 18);
+  const Plan fastest = planned("nodes", problem, kGigabit, knowledge.placement);
+  const auto found = rivals(fastest, knowledge);
+  EXPECT_GE(found.size(), 2U);
+  for (const Rival& rival : found) {
+    const Plan plan =
+        make_plan(*rival.choice.algorithm, problem, rival.choice.parameters, knowledge);
+    EXPECT_EQ(plan.algorithm, kNodesRow);
+    EXPECT_EQ(plan.inner.front().algorithm, rival.name);
+    EXPECT_NE(rival.name, fastest.inner.front().algorithm);
+  }
+  knowledge.placement = consecutive_placement(4, 4);
+  EXPECT_TRUE(rivals(planned("nodes", sum_of(4, 1 << 18), kGigabit, knowledge.placement), knowledge)
+                  .empty());
+}
+
 /// `generalized` sends the least, but its driver copies what is not in one place, and mates wait
 /// for half of the vector at the begin and at the end.
 TEST(OnNodes, WorkWithinNodesDecidesBetweenProgramsThatCostAboutTheSame) {
@@ -181,8 +204,8 @@ TEST(OnNodes, AnAllreduceIsPricedByItsLastExit) {
 TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
   const Algorithm& row = find_algorithm(Collective::allreduce, kNodesRow);
   const Placement placement = consecutive_placement(16, 4);
-  const Seconds brief = planning_cost({&row, {}}, sum_of(16, 100), kGigabit, placement);
-  const Seconds longer = planning_cost({&row, {}}, sum_of(16, 1 << 20), kGigabit, placement);
+  const Seconds brief = planning_cost(row, sum_of(16, 100), kGigabit, placement);
+  const Seconds longer = planning_cost(row, sum_of(16, 1 << 20), kGigabit, placement);
   EXPECT_GT(brief, 0);
   EXPECT_GT(longer, 1.5 * brief);
   for (const Count count : {100, 1 << 20}) {
@@ -198,6 +221,7 @@ TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
     }
     EXPECT_GE(operations_on_node(plan), most);
     EXPECT_LE(operations_on_node(plan), 3 * most);
+    EXPECT_GT(memory_of(plan), memory_of(plan.inner.front()));
   }
 }
 

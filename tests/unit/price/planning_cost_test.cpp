@@ -1,4 +1,6 @@
 // What planning is said to take, against what is counted: no clock is read.
+#include "price/planning_cost.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +64,7 @@ TEST_P(Planning, CostsAsMuchAsTheCountedWork) {
     const std::size_t counted = row.kind == Kind::program ? most_operations(plan) : 0;
     const auto operations = static_cast<double>(counted);
     const double ranks = problem.ranks;
-    const Seconds cost = planning_cost({&row, {}}, problem, network);
+    const Seconds cost = planning_cost(row, problem, network);
     EXPECT_GE(cost, 20e-9 * operations + 1e-9 * ranks);
     EXPECT_LE(cost, 20e-6 * (70 + operations + ranks * ranks));
   });
@@ -75,7 +77,31 @@ TEST_P(Planning, OfManyRanksTakesLittleOrIsNotDone) {
   in_every_cell(row, {256, 1000, 4096}, [&](const Problem& problem, const Network& network) {
     if (!may_pay(row, problem, network)) return;
     const double levels = problem.ranks * ceil_log2(problem.ranks);
-    EXPECT_LE(planning_cost({&row, {}}, problem, network), 1.5e-6 * levels);
+    EXPECT_LE(planning_cost(row, problem, network), 1.5e-6 * levels);
+  });
+}
+
+std::size_t bytes_of(const Program& program) {
+  std::size_t bytes = sizeof(Program) + program.operations.capacity() * sizeof(Operation) +
+                      program.after.capacity() * sizeof(std::vector<OpIndex>) +
+                      program.piggybacking.capacity() * sizeof(OpIndex);
+  for (const auto& after : program.after) bytes += after.capacity() * sizeof(OpIndex);
+  return bytes;
+}
+
+TEST_P(Planning, MemoryIsThatOfTheProgramWithinAFactorOfThree) {
+  const Algorithm& row = *GetParam();
+  if (row.kind != Kind::program) return;
+  in_every_cell(row, {2, 5, 16, 48, 100, 256}, [&](const Problem& problem, const Network& network) {
+    if (row.name == "early_owners" && problem.ranks > 128) return;
+    const Plan plan = make_plan(row, problem, {}, {{}, network, true});
+    std::size_t most = 0;
+    for (const Program& program : some_programs(plan)) most = std::max(most, bytes_of(program));
+    const auto counted = static_cast<double>(most + sizeof(Plan));
+    const auto told = static_cast<double>(memory_of(plan));
+    EXPECT_GE(told, counted / 3) << plan.algorithm;
+    EXPECT_LE(told, 3 * (counted + 1500 + 8 * static_cast<double>(plan.table.size())))
+        << plan.algorithm;
   });
 }
 
@@ -117,7 +143,8 @@ TEST(PlanLike, KeepsWhatTheUserFixed) {
 
 TEST(PlanningCost, OfTheLibraryIsNothing) {
   const Problem problem{Collective::bcast, 8, 100, 1};
-  EXPECT_EQ(planning_cost({&find_algorithm(Collective::bcast, "native"), {}}, problem, {}), 0);
+  EXPECT_EQ(planning_cost(find_algorithm(Collective::bcast, "native"), problem, {}), 0);
+  EXPECT_GT(memory_of(arrival_exchange_plan(problem)), 0U);
 }
 
 }  // namespace

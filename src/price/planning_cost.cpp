@@ -1,0 +1,168 @@
+#include "price/planning_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/partition.hpp"
+#include "patterns/pipeline.hpp"
+#include "patterns/powers.hpp"
+#include "price/on_nodes.hpp"
+#include "price/price.hpp"
+#include "price/ways.hpp"
+
+namespace latecomer {
+namespace {
+
+// Microseconds, about the means over all rows (evidence/planning_time.py).
+constexpr double kPlan = 20;
+constexpr double kRank = 2;
+constexpr double kSegment = 0.5;  // of a pipeline
+constexpr double kMessage = 1;    // of all ranks: for a timetable, or a price without closed form
+
+/// Returns about as many segments as the best pipeline has.
+double segments_of(const Problem& problem, const Network& network) {
+  const double most = static_cast<double>(max_segments(problem.count));
+  const double link = problem.ranks * network.beta * static_cast<double>(problem.bytes());
+  const double best = network.alpha > 0 ? std::sqrt(link / network.alpha) : most;
+  const Count eager = network.handshake > 0 ? eager_parts(problem.bytes(), network) : 1;
+  return std::clamp(std::max(best, static_cast<double>(eager)), 1.0, most);
+}
+
+bool is_pipeline(const Algorithm& row) {
+  return std::ranges::any_of(row.parameters, [](const Parameter& each) {
+    return each.name == "segments" || each.name == "blocks";
+  });
+}
+
+constexpr double kMicrosecond = 1e-6;
+constexpr double kCold = 1.3;  // caches that a call has left, unlike those of repeated measurements
+// A rank's program for its node, in microseconds: with 24 to 512 operations it took 46 to 188 in
+// the first calls of 2 and 4 ranks that share a machine (docs/decisions/0016-selection.md).
+constexpr double kProgramOnNode = 35;
+constexpr double kOperationOnNode = 0.3;
+
+/// `auto` makes the plans of all candidates.
+Seconds cost_of_all(const Problem& problem, const Network& network, const Placement& placement) {
+  Seconds sum = 0;
+  for (const Algorithm& row : registry(problem.collective)) {
+    const bool candidate = row.name == "fastest" || (row.arrival_aware && row.name != "auto");
+    if (!candidate || !may_pay(row, problem, network, placement)) continue;
+    const auto tried = ways(row, problem, network, placement, true).size();
+    sum += static_cast<double>(tried) * planning_cost(row, problem, network, placement);
+  }
+  return sum;
+}
+
+/// The arrival-aware row among the nodes that is the dearest to plan.
+Seconds dearest_among(const Problem& among, const Network& network) {
+  Seconds dearest = 0;
+  for (const Algorithm& row : registry(among.collective)) {
+    const bool candidate = row.kind == Kind::program && row.arrival_aware && row.name != "auto" &&
+                           row.name != kNodesRow;
+    if (!candidate || !may_pay(row, among, network)) continue;
+    dearest = std::max(dearest, planning_cost(row, among, network));
+  }
+  return dearest;
+}
+
+/// The operations of a rank on the memory of its node, about.
+double likely_operations(const Problem& problem, const Placement& placement) {
+  Plan likely;
+  likely.problem = problem;
+  likely.placement = placement;
+  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / 32768, 1, 64);
+  return static_cast<double>(operations_on_node(likely));
+}
+
+Seconds program_on_node(double operations) {
+  return kCold * kMicrosecond * (kProgramOnNode + kOperationOnNode * operations);
+}
+
+/// Plans for ranks that share nodes: all balanced ones among the nodes, an arrival-aware one, the
+/// program of a rank and, for known arrivals, the run of all ranks.
+Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Network& network,
+                      const Placement& placement) {
+  const double operations = likely_operations(problem, placement);
+  const Problem among = problem_of_nodes(problem, placement);
+  Seconds cost = planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
+                 program_on_node(operations);
+  if (!row.arrival_aware) return cost;
+  cost += dearest_among(among, network);
+  const double all = problem.ranks * operations;
+  const bool replayed =
+      problem.ranks <= kMaxReplayedRanks && all <= static_cast<double>(kMaxReplayedOnNodes);
+  return cost + kCold * kMicrosecond * (replayed ? all : 0);
+}
+
+}  // namespace
+
+Seconds planning_cost(const Algorithm& row, const Problem& problem, const Network& network,
+                      const Placement& placement) {
+  if (row.kind == Kind::native) return 0;
+  if (row.name == "auto") return cost_of_all(problem, network, placement);
+  const bool on_nodes = row.name == kNodesRow || row.name == "fastest";
+  if (on_nodes && by_nodes(problem.collective, placement)) {
+    return cost_on_nodes(row, problem, network, placement);
+  }
+  if (row.name == kOnlineNodesRow && shares_nodes(placement)) {
+    return planning_cost(find_algorithm(problem.collective, "online_owners"),
+                         problem_of_nodes(problem, placement), network) +
+           program_on_node(likely_operations(problem, placement));
+  }
+  const double ranks = problem.ranks;
+  const double segments = is_pipeline(row) ? segments_of(problem, network) : 1;
+  double effort = kPlan + kRank * ranks + kSegment * segments;
+  // Protocols of rooted collectives decide without a timetable.
+  const bool follows = row.arrival_aware || (row.kind == Kind::protocol && !rooted(row.collective));
+  if (follows && row.mean_after_last == nullptr && problem.ranks <= kMaxReplayedRanks)
+    effort += kMessage * ranks * (ranks + segments);
+  return kCold * kMicrosecond * effort;
+}
+
+namespace {
+
+constexpr std::size_t kProgram = 1500;   // bytes of a program without operations
+constexpr std::size_t kOperation = 160;  // bytes of an operation and its dependencies in vectors
+constexpr std::size_t kParameter = 80;   // bytes of a parameter in its map
+
+/// Counts the transfers of one rank: at most those that follow each other, and for a vector cut
+/// into segments at most those on its way up and down a tree of two children.
+Count transfers_of(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  const Count rounds = cost_of(plan).rounds;
+  if (parted(problem.collective)) {
+    // Parts that travel in another order are put in place one by one.
+    if (!rooted(problem.collective)) return rounds;
+    Count stretches = 1;
+    for (std::size_t i = 1; i < plan.order.size(); ++i) {
+      if (plan.order[i] != plan.order[i - 1] + 1) ++stretches;
+    }
+    return std::max<Count>(rounds, stretches / 2);
+  }
+  const auto asked = plan.parameters.find("segments");
+  const Count pieces = asked == plan.parameters.end() ? problem.count + ceil_log2(problem.ranks)
+                                                      : std::min(asked->second, problem.count);
+  return std::min(rounds, 2 * pieces + 1);
+}
+
+}  // namespace
+
+std::size_t memory_of(const Plan& plan) {
+  const Algorithm* const row = plan.algorithm == "native"
+                                   ? nullptr
+                                   : &find_algorithm(plan.problem.collective, plan.algorithm);
+  std::size_t bytes = sizeof(Plan) + plan.parameters.size() * kParameter +
+                      plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
+                      plan.problem.parts.size() * sizeof(Count) +
+                      plan.placement.size() * sizeof(Rank) + kProgram;
+  for (const Plan& inner : plan.inner) bytes += memory_of(inner);
+  if (row == nullptr || row->kind != Kind::program)
+    return bytes + 3 * plan.order.size() * sizeof(Rank);
+  const Count each = combines(plan.problem.collective) ? 3 : 2;  // receive, send, and combine
+  const Count operations = each * (transfers_of(plan) + 1) + operations_on_node(plan);
+  const bool tells = row->informs_all != nullptr && row->informs_all(plan);
+  const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
+  return bytes + kOperation * static_cast<std::size_t>(operations + telling);
+}
+
+}  // namespace latecomer
