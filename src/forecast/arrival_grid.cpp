@@ -16,7 +16,8 @@ float power_of_two(float value) {
 
 }  // namespace
 
-std::vector<Seconds> ArrivalGrid::snap(PatternView arrivals, Seconds min_step, Seconds mean_error) {
+void ArrivalGrid::snap(PatternView arrivals, Seconds min_step, Seconds mean_error,
+                       std::vector<Seconds>& snapped) {
   const auto difference = [&](std::size_t rank) {
     return arrivals[rank] - step_ * static_cast<float>(steps_[rank]);
   };
@@ -30,11 +31,10 @@ std::vector<Seconds> ArrivalGrid::snap(PatternView arrivals, Seconds min_step, S
     steps_.resize(arrivals.size());
     std::ranges::transform(arrivals, steps_.begin(), rounded);
   }
-  std::vector<Seconds> snapped(std::ranges::max(steps_) > 0 ? steps_.size() : 0);
+  snapped.resize(std::ranges::max(steps_) > 0 ? steps_.size() : 0);
   for (std::size_t rank = 0; rank < snapped.size(); ++rank) {
     snapped[rank] = static_cast<Seconds>(step_) * steps_[rank];
   }
-  return snapped;
 }
 
 }  // namespace latecomer

@@ -24,7 +24,8 @@ const std::vector<Seconds>& Forecasts::expect(const HistoryKey& history, Seconds
   const Entry* entry = find(history);
   if (entry == nullptr || !entry->forecast.trusted()) return expected_;
   const Forecast& forecast = entry->forecast;
-  return expected_ = entry->grid.snap(forecast.arrivals(), min_step, forecast.mean_error());
+  entry->grid.snap(forecast.arrivals(), min_step, forecast.mean_error(), expected_);
+  return expected_;
 }
 
 void Forecasts::observe(const HistoryKey& history, const Observation& observation) {

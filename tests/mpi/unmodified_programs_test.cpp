@@ -310,13 +310,17 @@ MPI_TEST(a_communicator_that_is_used_takes_little_memory) {
 MPI_TEST(a_handled_call_allocates_nothing) {
   if (context.ranks == 1) return;
   for (const char* const algorithm : {"ring", "recursive_doubling", "sorted_linear_tree"}) {
-    for (const bool online : {false, true}) {
+    enum class Estimate { given, online, late };
+    for (const Estimate estimate : {Estimate::given, Estimate::online, Estimate::late}) {
+      const bool online = estimate != Estimate::given;
+      const bool comes_late = estimate == Estimate::late && context.rank == 0;
       const Communicator comm;
       CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", algorithm), MPI_SUCCESS);
       if (online) CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
       std::vector<double> in(2000, 1.0);
       std::vector<double> out(in.size());
       const auto call = [&] {
+        if (comes_late) sleep(1e-3);  // and is expected late
         return latecomer_allreduce(in.data(), out.data(), 2000, MPI_DOUBLE, MPI_SUM, comm);
       };
       for (int i = 0; i < 200; ++i) CHECK_EQ(call(), MPI_SUCCESS);

@@ -16,8 +16,15 @@ namespace {
 using namespace testing;
 using Values = std::vector<float>;
 
+Times snap(ArrivalGrid& grid, const Values& arrivals, Seconds min_step = 0, Seconds error = 0) {
+  Times snapped = {1, 2, 3, 4};  // of an earlier call
+  grid.snap(arrivals, min_step, error, snapped);
+  return snapped;
+}
+
 Times snapped(const Values& arrivals, Seconds min_step = 0) {
-  return ArrivalGrid().snap(arrivals, min_step);
+  ArrivalGrid grid;
+  return snap(grid, arrivals, min_step);
 }
 
 TEST(ArrivalGrid, StepsArePowersOfTwoFromA32ndOfTheImbalanceUp) {
@@ -51,7 +58,7 @@ TEST(ArrivalGrid, RoundsByHalfAStepAtMost) {
 
 TEST(ArrivalGrid, SaysTheSameWithinOneStep) {
   ArrivalGrid grid;
-  const auto say = [&](const Values& arrivals) { return grid.snap(arrivals, 0); };
+  const auto say = [&](const Values& arrivals) { return snap(grid, arrivals); };
   const Times first = say({0, 10.4F, 32});
   EXPECT_EQ(first, (Times{0, 10, 32}));
   EXPECT_EQ(say({0, 10.6F, 32}), first);  // across the border
@@ -63,9 +70,9 @@ TEST(ArrivalGrid, SaysTheSameWithinOneStep) {
 
 TEST(ArrivalGrid, SaysTheSameWhereEstimatesAreOffByMore) {
   ArrivalGrid grid;
-  const Times first = grid.snap(Values{0, 10, 32}, 0);
-  EXPECT_EQ(grid.snap(Values{0, 14, 32}, 0, 2), first);
-  EXPECT_NE(grid.snap(Values{0, 14.1F, 32}, 0, 2), first);
+  const Times first = snap(grid, {0, 10, 32});
+  EXPECT_EQ(snap(grid, {0, 14, 32}, 0, 2), first);
+  EXPECT_NE(snap(grid, {0, 14.1F, 32}, 0, 2), first);
 }
 
 /// Patterns that plans are made of in 100 calls whose ranks come one after the other, each late
