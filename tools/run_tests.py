@@ -150,7 +150,7 @@ JOB_FILES = [f"tests/python/test_{name}.py" for name in JOBS]
 def mpi_suites() -> list[Suite]:
     """The MPI tests as CTest knows them: one for each family and number of ranks."""
     listing = subprocess.run(
-        ["ctest", "--test-dir", "build/release", "-N", "-E", "^(core|worlds)$"],
+        ["ctest", "--test-dir", "build/release", "-N", "-E", "^(core|worlds.*)$"],
         cwd=ROOT, capture_output=True, text=True, check=False,
     ).stdout  # fmt: skip
     names = re.findall(r"Test\s+#\d+: (\S+)", listing)
@@ -177,6 +177,7 @@ def suites() -> list[Suite]:
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests"), compiles=True),
         Suite("worlds", ["build/release/worlds/latecomer_worlds", "1", "1000", "12", "80"]),
+        Suite("worlds_self_test", ["build/release/worlds/latecomer_worlds", "--self-test"]),
         *soaks(),
         *mpi_suites(),
         ahead("jobs", [*pytest, *JOB_FILES], 1200),

@@ -1,5 +1,5 @@
 // Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS]]. Prints the faults of each, and a
-// shorter world that has the same. Exit code 1: there was a fault.
+// shorter world that has the same. Exit code 1: there was a fault. --self-test: tests the checks.
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -10,8 +10,9 @@
 
 int main(int count, char** words) {
   using namespace latecomer::worlds;
-  if (count < 3) {
-    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS]]\n";
+  const bool tests_itself = count == 2 && std::string(words[1]) == "--self-test";
+  if (count < 3 && !tests_itself) {
+    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS]] | --self-test\n";
     return 2;
   }
   // Addresses decide the order in hash tables of pointers: a seed must always give the same ones.
@@ -19,6 +20,7 @@ int main(int count, char** words) {
       personality(ADDR_NO_RANDOMIZE) != -1) {
     execv("/proc/self/exe", words);
   }
+  if (tests_itself) return self_test() ? 0 : 1;
   const std::uint64_t first = std::strtoull(words[1], nullptr, 10);
   const std::uint64_t last = std::strtoull(words[2], nullptr, 10);
   const int ranks = count > 3 ? std::atoi(words[3]) : 16;

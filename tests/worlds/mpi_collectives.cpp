@@ -50,11 +50,9 @@ int check(MPI_Comm handle, std::int64_t count, int root, Comm*& comm) {
 /// The rank gives `mine`, waits for those that it needs, and leaves after as many messages of
 /// `size` as a binomial tree has levels.
 template <class Needs, class Take>
-int together(Comm& comm, const std::string& name, std::vector<char> mine, std::size_t size,
+int together(Comm& comm, const char* name, std::vector<char> mine, std::size_t size,
              const Needs& needs, const Take& take) {
-  MpiState& state = MpiState::here();
-  state.mine().last_call = name;
-  state.mine().polls = false;
+  MpiState& state = MpiState::begin(name, 0);
   Meeting::Part part;
   part.data = std::move(mine);
   Meeting& meeting = state.meet(comm, name, std::move(part), needs);

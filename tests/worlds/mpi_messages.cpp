@@ -9,13 +9,7 @@ namespace {
 
 constexpr Time kCall = 100;  // ns that a function takes
 
-MpiState& begin(const char* name) {
-  MpiState& state = MpiState::here();
-  state.mine().last_call = name;
-  state.mine().polls = false;
-  state.scheduler.spend(kCall);
-  return state;
-}
+MpiState& begin(const char* name) { return MpiState::begin(name, kCall); }
 
 int send(const char* name, const void* buffer, int count, MPI_Datatype type, int to, int tag,
          MPI_Comm handle, bool synchronous, MPI_Request* request) {
@@ -91,10 +85,7 @@ int PMPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MP
   *request = state.add(std::move(made));
   auto& arrived = state.mine().arrived[comm->handle];
   for (auto each = arrived.begin(); each != arrived.end(); ++each) {
-    if ((from != MPI_ANY_SOURCE && from != each->source) ||
-        (tag != MPI_ANY_TAG && tag != each->tag)) {
-      continue;
-    }
+    if (!fits(*each, from, tag)) continue;
     Message message = std::move(*each);
     arrived.erase(each);
     state.match(state.scheduler.me(), receive, message);
@@ -118,7 +109,6 @@ int PMPI_Cancel(MPI_Request* request) {
   const auto place = std::find(posted.begin(), posted.end(), found);
   if (!found->receive || place == posted.end()) return MPI_SUCCESS;
   posted.erase(place);
-  found->cancelled = true;
   found->status.count_hi_and_cancelled = 1;
   found->done = state.scheduler.now();
   return MPI_SUCCESS;
@@ -127,9 +117,7 @@ int PMPI_Request_free(MPI_Request* request) {
   MpiState& state = begin("MPI_Request_free");
   if (state.request(*request)->done <= state.scheduler.now()) {
     state.release(*request);
-  } else {
-    state.request(*request)->freed = true;
-  }
+  }  // an unfinished one stays until the world ends
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
 }
@@ -139,10 +127,7 @@ int PMPI_Iprobe(int from, int tag, MPI_Comm handle, int* flag, MPI_Status* statu
   Comm* const comm = state.find(handle);
   if (comm == nullptr) return MPI_ERR_COMM;
   for (const auto& message : state.mine().arrived[comm->handle]) {
-    if ((from != MPI_ANY_SOURCE && from != message.source) ||
-        (tag != MPI_ANY_TAG && tag != message.tag)) {
-      continue;
-    }
+    if (!fits(message, from, tag)) continue;
     *flag = 1;
     if (status != MPI_STATUS_IGNORE) {
       *status = {};

@@ -9,14 +9,7 @@ namespace {
 
 constexpr Time kCall = 50;  // ns that a function takes
 
-/// Counts the call, and lets earlier ranks go first.
-MpiState& begin(const char* name) {
-  MpiState& state = MpiState::here();
-  state.mine().last_call = name;
-  state.mine().polls = false;
-  state.scheduler.spend(kCall);
-  return state;
-}
+MpiState& begin(const char* name) { return MpiState::begin(name, kCall); }
 
 int put_group(MpiState& state, std::vector<int> members) {
   const int handle = static_cast<int>(0x88000000U) | state.mine().next++;

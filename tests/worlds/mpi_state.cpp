@@ -9,15 +9,22 @@ namespace {
 
 MpiState* state = nullptr;
 
-bool fits(const Request& receive, const Message& message) {
-  return (receive.source == MPI_ANY_SOURCE || receive.source == message.source) &&
-         (receive.tag == MPI_ANY_TAG || receive.tag == message.tag);
-}
-
 }  // namespace
 
 void set_here(MpiState* made) { state = made; }
 MpiState& MpiState::here() { return *state; }
+
+MpiState& MpiState::begin(const char* name, Time span) {
+  state->mine().last_call = name;
+  state->mine().polls = false;
+  state->scheduler.spend(span);
+  return *state;
+}
+
+bool fits(const Message& message, int source, int tag) {
+  return (source == MPI_ANY_SOURCE || source == message.source) &&
+         (tag == MPI_ANY_TAG || tag == message.tag);
+}
 
 Comm::Comm(int number, std::vector<int> ranks) : handle(number), members(std::move(ranks)) {
   for (std::size_t i = 0; i < members.size(); ++i) places[members[i]] = static_cast<int>(i);
@@ -55,7 +62,6 @@ std::shared_ptr<Comm> MpiState::make_comm(std::vector<int> members) {
 
 MPI_Request MpiState::add(std::unique_ptr<Request> request) {
   auto& all = mine().requests;
-  request->used = true;
   request->owner = scheduler.me();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i] == nullptr) {
@@ -98,7 +104,7 @@ void MpiState::deliver(int context, int to, Message message) {
   if (scheduler.dead(to)) return;
   auto& waiting = ranks[to].posted[context];
   for (auto each = waiting.begin(); each != waiting.end(); ++each) {
-    if (!fits(**each, message)) continue;
+    if (!fits(message, (**each).source, (**each).tag)) continue;
     Request& receive = **each;
     waiting.erase(each);
     match(to, receive, message);
@@ -108,7 +114,7 @@ void MpiState::deliver(int context, int to, Message message) {
   scheduler.wake(to, scheduler.now());
 }
 
-bool MpiState::match(int to, Request& receive, Message& message) {
+void MpiState::match(int to, Request& receive, Message& message) {
   Time done = scheduler.now();
   const char* from = message.from != nullptr ? message.from : message.data.data();
   if (message.send != nullptr) {
@@ -119,7 +125,6 @@ bool MpiState::match(int to, Request& receive, Message& message) {
   const std::size_t size = std::min(message.size, receive.size);
   if (size > 0) std::memcpy(receive.buffer, from, size);
   if (message.size > receive.size) receive.error = MPI_ERR_TRUNCATE;
-  receive.matched = true;
   receive.status.MPI_SOURCE = message.source;
   receive.status.MPI_TAG = message.tag;
   receive.status.MPI_ERROR = receive.error;
@@ -127,7 +132,6 @@ bool MpiState::match(int to, Request& receive, Message& message) {
   receive.status.count_hi_and_cancelled = 0;
   receive.done = done;
   scheduler.wake(to, done);
-  return true;
 }
 
 void MpiState::wait(Request& request) {

@@ -29,10 +29,7 @@ struct Net {
 };
 
 struct Request {
-  bool used = false;
   bool receive = false;
-  bool matched = false;
-  bool cancelled = false;
   Time done = kNever;
   int owner = 0;  // rank of the world
   // What is to be received or sent.
@@ -43,7 +40,6 @@ struct Request {
   std::size_t size = 0;
   MPI_Status status{};
   int error = MPI_SUCCESS;
-  bool freed = false;
 };
 
 struct Message {
@@ -54,6 +50,9 @@ struct Message {
   std::size_t size = 0;
   Request* send = nullptr;  // is done once the message is matched; nullptr: was done at once
 };
+
+/// The message is from this source and has this tag; MPI_ANY_SOURCE and MPI_ANY_TAG: any.
+bool fits(const Message& message, int source, int tag);
 
 /// One call in which the ranks of a communicator take part together.
 struct Meeting {
@@ -99,7 +98,6 @@ struct Type {
   std::int64_t low = 0;
   std::int64_t extent = 0;
   MPI_Datatype old = MPI_DATATYPE_NULL;  // of a resized one
-  int freed = 0;
 };
 
 struct Op {
@@ -132,6 +130,8 @@ class MpiState {
 
   /// That of the world that runs.
   static MpiState& here();
+  /// The same, for the rank's call of `name`, which takes `span`: earlier ranks go first.
+  static MpiState& begin(const char* name, Time span);
 
   Scheduler& scheduler;
   Net net;
@@ -153,7 +153,7 @@ class MpiState {
   void release(MPI_Request handle);
   void send(const Comm& comm, Message message, int to, Time begin);
   void deliver(int context, int to, Message message);
-  bool match(int to, Request& receive, Message& message);
+  void match(int to, Request& receive, Message& message);
   void wait(Request& request);
 
   /// Takes part in the communicator's next meeting. Comes back once all those ranks of it have

@@ -3,12 +3,11 @@
 #include <latecomer/latecomer_mpi.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <map>
-#include <numeric>
 #include <regex>
 #include <sstream>
+
+#include "worlds/values.hpp"
 
 extern "C" {
 int PMPI_Init_thread(int*, char***, int, int*);
@@ -18,84 +17,7 @@ int PMPI_Op_create(MPI_User_function*, int, MPI_Op*);
 namespace latecomer::worlds {
 namespace {
 
-/// Two 32-bit numbers stand for x -> a x + b; combining two is doing one after the other, which
-/// does not commute.
-void compose(void* in, void* inout, int* count, MPI_Datatype*) {
-  const auto* const left = static_cast<const std::uint64_t*>(in);
-  auto* const right = static_cast<std::uint64_t*>(inout);
-  for (int i = 0; i < *count; ++i) {
-    const auto a = static_cast<std::uint32_t>(left[i] >> 32);
-    const auto b = static_cast<std::uint32_t>(left[i]);
-    const auto c = static_cast<std::uint32_t>(right[i] >> 32);
-    const auto d = static_cast<std::uint32_t>(right[i]);
-    right[i] = static_cast<std::uint64_t>(a * c) << 32 | static_cast<std::uint32_t>(b * c + d);
-  }
-}
-
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15U;  // splitmix64, public domain, by S. Vigna
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
-  return x ^ (x >> 31);
-}
-
 constexpr int kControl = 4;  // Tags::kControl
-constexpr std::size_t kWidth[] = {4, 8, 8};
-
-/// The element `i` that the rank `rank` of the communicator gives in step `step`.
-void put_element(char* to, int type, int step, int rank, int i) {
-  const std::uint64_t drawn = mix(mix(mix(step) + rank) + i);
-  if (type == 0) {
-    const auto value = static_cast<int>(drawn % 1000);
-    std::memcpy(to, &value, 4);
-  } else if (type == 1) {
-    const double value = static_cast<double>(drawn >> 11) * 0x1p-53 - 0.5;
-    std::memcpy(to, &value, 8);
-  } else {
-    std::memcpy(to, &drawn, 8);
-  }
-}
-
-std::vector<char> vector_of(const Step& step, int number, int rank, int count) {
-  std::vector<char> made(count * kWidth[step.type]);
-  for (int i = 0; i < count; ++i) {
-    put_element(made.data() + i * kWidth[step.type], step.type, number, rank, i);
-  }
-  return made;
-}
-
-/// What all ranks' vectors are together, in rank order.
-std::vector<char> reduced(const Step& step, int number, int ranks) {
-  std::vector<char> sum = vector_of(step, number, 0, step.count);
-  MPI_Datatype none = MPI_DATATYPE_NULL;
-  for (int rank = 1; rank < ranks; ++rank) {
-    std::vector<char> next = vector_of(step, number, rank, step.count);
-    for (int i = 0; i < step.count; ++i) {
-      if (step.type == 0) {
-        reinterpret_cast<int*>(sum.data())[i] += reinterpret_cast<int*>(next.data())[i];
-      } else if (step.type == 1) {
-        reinterpret_cast<double*>(sum.data())[i] += reinterpret_cast<double*>(next.data())[i];
-      }
-    }
-    if (step.type == 2) {
-      int count = step.count;
-      compose(sum.data(), next.data(), &count, &none);
-      sum = std::move(next);
-    }
-  }
-  return sum;
-}
-
-bool agree(const Step& step, const std::vector<char>& got, const std::vector<char>& right) {
-  if (step.type != 1) return got == right;
-  for (int i = 0; i < step.count; ++i) {
-    const double a = reinterpret_cast<const double*>(got.data())[i];
-    const double b = reinterpret_cast<const double*>(right.data())[i];
-    if (std::abs(a - b) > 1e-10 * (1 + std::abs(b))) return false;
-  }
-  return true;
-}
-
 /// What a world's ranks find out together.
 struct Findings {
   Outcome outcome;
@@ -141,6 +63,7 @@ class Rank {
       take(world_.steps[i], number);
     }
     findings_.at[scheduler_.me()] = static_cast<int>(world_.steps.size());
+    if (scheduler_.me() == 0) break_at_end();
     for (std::size_t i = comms_.size(); i-- > 1;) {
       if (comms_[i] != MPI_COMM_NULL) PMPI_Comm_free(&comms_[i]);
     }
@@ -149,6 +72,39 @@ class Rank {
   }
 
  private:
+  [[nodiscard]] bool breaks(const char* fault) const {
+    return scheduler_.me() == 0 && world_.broken == fault;
+  }
+
+  /// What rank 0 does wrong after its last call, for the test of the checks.
+  void break_at_end() {
+    static int word = 0;
+    const std::string& fault = world_.broken;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (fault == "message") PMPI_Isend(&word, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
+    if (fault == "receive") PMPI_Irecv(&word, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
+    if (fault == "stuck") PMPI_Recv(&word, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (fault == "late") scheduler_.spend(7200 * kSecond);
+    if (fault == "barrier") PMPI_Barrier(MPI_COMM_WORLD);
+    if (fault == "group") {
+      MPI_Group group = MPI_GROUP_NULL;
+      PMPI_Comm_group(MPI_COMM_WORLD, &group);
+    }
+    if (fault == "datatype") {
+      MPI_Datatype made = MPI_DATATYPE_NULL;
+      PMPI_Type_create_resized(MPI_INT, 0, 8, &made);
+    }
+    for (int i = 0; fault == "communicator" && i < 5; ++i) {
+      MPI_Comm made = MPI_COMM_NULL;
+      PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &made);
+    }
+    while (fault == "silence") {
+      int found = 0;
+      PMPI_Iprobe(0, 99, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+      scheduler_.pause(scheduler_.now() + kSecond);
+    }
+  }
+
   void prepare(MPI_Comm comm) {
     PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     for (const char* const collective :
@@ -242,6 +198,9 @@ class Rank {
         return;
     }
     ++findings_.outcome.calls;
+    if (breaks("error")) code = MPI_ERR_OTHER;
+    if (breaks("data")) got[bytes - 1] ^= 0x40;  // the exponent of a double
+    if (breaks("bits")) got[0] ^= 1;             // its last bit
     const std::string where =
         "step " + std::to_string(number) + ", rank " + std::to_string(scheduler_.me());
     if (code != MPI_SUCCESS) {
@@ -251,6 +210,7 @@ class Rank {
     if (has) check(step, where, key, got, right);
     latecomer_stats stats{};
     latecomer_get_stats(comm, &stats);
+    if (breaks("decision")) ++stats.handled;
     std::ostringstream counts;
     counts << stats.handled << " handled, " << stats.native << " by the library";
     const auto [first, made] = findings_.counts.emplace(key, counts.str());

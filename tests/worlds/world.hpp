@@ -36,6 +36,7 @@ struct World {
   std::vector<Step> steps;
   int dies = -1;        // a rank
   int dies_before = 0;  // the step that it does not begin
+  std::string broken;   // a fault of rank 0 that a check must find (self_test.cpp)
 };
 
 struct Outcome {
@@ -49,6 +50,8 @@ struct Outcome {
 /// A world of at most `most_ranks` ranks and so many steps.
 World draw(std::uint64_t seed, int most_ranks, int steps);
 Outcome play(const World& world);
+/// Plays worlds with one known fault each, and prints those that no check finds. true: none.
+bool self_test();
 /// A smaller world with a fault of the same first words, by leaving out what it can do without.
 World shrink(const World& world, const Outcome& outcome);
 /// One line for each thing that a reader needs to play it in the head.
