@@ -48,7 +48,7 @@ static int take_argument(const char* word) {
   static const char name[] = "default=";
   const int is_known = strncmp(word, name, sizeof name - 1) == 0;
   if (is_known) site = mode_of(word + sizeof name - 1, values);
-  if (site != unset) return 0;
+  if (is_known && site != unset) return 0;
   slurm_error(
       "latecomer: plugstack.conf: '%s' is not usable; right would be default=observe, "
       "default=auto or default=off",
