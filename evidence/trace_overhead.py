@@ -1,4 +1,4 @@
-"""What a trace, or observing, costs: 1000 calls or 10,000 messages a second, in turns.
+"""Measures in turns the cost of a trace, or of observing: 1000 calls or 10,000 messages a second.
 
     .venv/bin/python evidence/trace_overhead.py [--observe] [--turns 12] [--mpi openmpi]
 

@@ -4,8 +4,8 @@
 
 Each seed is one world: a network, a placement, settings, communicators that come and go, late
 ranks, clocks that drift, ranks that stop or die. The program of tests/worlds checks each call on
-all ranks. A seed with a fault is printed with a shorter world that has the same fault, and the
-command fails. Prints the sums over all worlds.
+all ranks. A seed with a fault is printed with a shorter world that has the same fault, a seed that
+ends the program with the signal, and the command fails. Prints the sums over all worlds.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,24 +29,48 @@ def play(first: int, last: int, ranks: int, steps: int) -> tuple[list[float], st
     words = [str(PROGRAM), str(first), str(last), str(ranks), str(steps)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = SUMS.search(done.stdout)
-    if found is None:
-        said = done.stdout + done.stderr
-        return [0, 0, 0, 0, 1], f"seeds {first} to {last}: ended by {done.returncode}\n{said}"
-    return [float(number) for number in found.groups()], done.stdout[: found.start()]
+    if found is not None:
+        return [float(number) for number in found.groups()], done.stdout[: found.start()]
+    if first == last:
+        said = f"seed {first}: the program ended by {done.returncode}\n{done.stdout}{done.stderr}"
+        return [1, 0, 0, 0, 1], said
+    middle = (first + last) // 2  # one of them ends the program: which?
+    halves = [play(*part, ranks, steps) for part in ((first, middle), (middle + 1, last))]
+    return [sum(pair) for pair in zip(*(sums for sums, _ in halves), strict=True)], "".join(
+        said for _, said in halves
+    )
+
+
+def limits_of(text: str) -> tuple[int, int]:
+    """The first and the last seed. Raises ValueError."""
+    first, last = map(int, text.split("-"))
+    if not 0 <= first <= last:
+        raise ValueError
+    return first, last
+
+
+def at_least(least: int) -> Callable[[str], int]:
+    """A reader of whole numbers that raises ValueError for smaller ones."""
+
+    def number(text: str) -> int:
+        if int(text) < least:
+            raise ValueError
+        return int(text)
+
+    number.__name__ = f"whole number from {least} up"
+    return number
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", default="1-1000", help="A-B (default: 1-1000)")
-    parser.add_argument("--ranks", type=int, default=16, help="at most (default: 16)")
-    parser.add_argument("--steps", type=int, default=100, help="calls of a world (default: 100)")
+    limits_of.__name__ = "range of seeds such as 1-1000"
+    parser.add_argument("--seeds", type=limits_of, default=(1, 1000), help="A-B (default: 1-1000)")
+    parser.add_argument("--ranks", type=at_least(2), default=16, help="at most (default: 16)")
+    parser.add_argument("--steps", type=at_least(1), default=100, help="of a world (default: 100)")
     words = parser.parse_args()
-    limits = re.fullmatch(r"(\d+)-(\d+)", words.seeds)
-    if limits is None:
-        parser.error(f"--seeds: '{words.seeds}' is not usable; right would be 1-1000")
     if not PROGRAM.exists():
         parser.error(f"{PROGRAM} is not built; right would be cmake --build build/release first")
-    first, last = (int(number) for number in limits.groups())
+    first, last = words.seeds
     batches = [(begin, min(begin + BATCH - 1, last)) for begin in range(first, last + 1, BATCH)]
     total = [0.0] * 5
     with ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -69,7 +69,7 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def check(found: Path, stored: Path = STORED) -> str:
-    """What an old program would miss; empty: nothing."""
+    """Return names that an old program would miss; empty: none."""
     command = ["abidiff", *COMPATIBLE, str(stored), str(found)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     return ended.stdout + ended.stderr if ended.returncode else ""

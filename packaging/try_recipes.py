@@ -27,7 +27,7 @@ from release import version  # noqa: E402
 ROOT = HERE.parent
 WORK = ROOT / "build" / "recipes"
 NAME = f"latecomer-{version()}"
-# What the bare system needs to build and run the examples.
+# Packages by which the bare system builds and runs the examples.
 PACKAGES = "openmpi-bin,libopenmpi-dev,cmake,g++,make,environment-modules"
 # A program that calls latecomer, and one that knows nothing of it, with a late rank.
 EXAMPLES = r"""
@@ -128,7 +128,7 @@ RECIPES = {"debian": try_debian, "spack": try_spack, "easybuild": try_easybuild}
 
 
 def try_recipe(name: str) -> str:
-    """What was done with a recipe. Raises UserError."""
+    """Try a recipe, and return what was done with it. Raises UserError."""
     if name not in RECIPES:
         raise UserError("cannot try", name, f"name any of {', '.join(RECIPES)}")
     folder = WORK / name

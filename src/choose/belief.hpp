@@ -64,7 +64,7 @@ class Belief {
   /// have changed, by kChanged each and all together by as much as at first: the first call shows
   /// that, so what counts is how costs are related. Before the first candidate.
   void begin(const NetworkParts& deviations);
-  /// What is believed of factors that a file claims, given as logarithms: costs are together off
+  /// The part of a file's factors that is believed, as logarithms: costs are together off
   /// by kMostCommon at most, and each, and exchanges, by kMostOff of its deviations at first.
   [[nodiscard]] static NetworkParts credible(NetworkParts claimed);
   /// True until something was inherited, begun with, or asked about.

@@ -126,7 +126,7 @@ std::string algorithms_of(const Policy& policy) {
   return text;
 }
 
-/// What was understood of a variable, and not how it was written.
+/// The value that was understood of a variable, and not how it was written.
 struct Shared {
   const char* name;
   std::string (*value)(const Policy&);

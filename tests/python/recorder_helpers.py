@@ -37,7 +37,7 @@ int MPI_Pcontrol(const int level, ...) {
   return MPI_SUCCESS;
 }
 """
-# What a process asks of its own MPI library: nothing that other ranks see.
+# Questions of a process to its own MPI library: nothing that other ranks see.
 LOCAL = {
     "Comm_create_keyval", "Comm_get_attr", "Comm_get_name", "Comm_group", "Comm_rank",
     "Comm_set_attr", "Comm_set_name", "Comm_size", "Comm_test_inter", "Get_count", "Group_free",

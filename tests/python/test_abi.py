@@ -23,7 +23,7 @@ def test_old_programs_work_with_this_interface():
 
 
 def changed(monkeypatch, tmp_path, header, old, new):
-    """What abidiff says of headers in which a text is another one."""
+    """Return abidiff's words about headers in which a text is another one."""
     headers = tmp_path / "include" / "latecomer"
     shutil.copytree(abi.HEADERS, headers)
     text = (headers / header).read_text(encoding="utf-8")

@@ -289,7 +289,7 @@ FORCED = {
 
 
 def bits(name, ranks, env):
-    """What a job of the library alone adds up, by the number of elements."""
+    """Return the sums of a job of the library alone, by the number of elements."""
     counts = [str(each) for each in (BELOW, RING, ABOVE)]
     launch = launcher_of(name, ranks, [sys.executable, str(JOB), "allreduce", *counts])
     job = run_command(launch.command, {**launch.env, **env})

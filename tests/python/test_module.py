@@ -1,4 +1,4 @@
-"""What a site installs beside the libraries: the module file, and Slurm's plug-in by itself."""
+"""Parts that a site installs beside the libraries: the module file, and Slurm's plug-in."""
 
 import os
 import shutil

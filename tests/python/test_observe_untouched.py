@@ -1,4 +1,4 @@
-"""What observing leaves as it is: the calls that reach the MPI library, and the bits of results."""
+"""Observing leaves as they are the calls that reach the MPI library, and the bits of results."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""What a release rests on: one version, valid metadata, fragments of the changelog."""
+"""A release rests on one version, valid metadata and fragments of the changelog."""
 
 import re
 import shutil

@@ -21,7 +21,7 @@ MODES = {
 
 @dataclass(frozen=True)
 class Scene:
-    """What happens, and around what."""
+    """A trouble: a word for the program, and the commands around it."""
 
     word: str = ""  # for the program
     around: Sequence[str] = ()  # before the program, on each rank

@@ -25,6 +25,10 @@ int main(int count, char** words) {
   const std::uint64_t last = std::strtoull(words[2], nullptr, 10);
   const int ranks = count > 3 ? std::atoi(words[3]) : 16;
   const int steps = count > 4 ? std::atoi(words[4]) : 100;
+  if (last < first || ranks < 2 || steps < 1) {
+    std::cerr << "seeds must not fall, and there must be 2 ranks and 1 step\n";
+    return 2;
+  }
   std::uint64_t calls = 0;
   std::uint64_t messages = 0;
   int wrong = 0;

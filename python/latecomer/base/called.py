@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 NAME = "latecomer"
-# Of the script in a clone, which starts Python, and of a lab, for its command: no variables of the
-# library.
+# The script in a clone, which starts Python, sets this one, and a lab the other for its command: no
+# variables of the library.
 VARIABLE = "CALLED_AS"
 WITHIN = "CALLED_WITHIN"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-# What the module file sets (packaging/module/).
+# Set by the module file (packaging/module/).
 _OF_MODULE = ("HYDRA_CONFIG_FILE", "I_MPI_GTOOL", "OMPI_MCA_mca_base_env_list_internal",
               "PRTE_MCA_odls_base_exec_agent", "SLURM_EXPORT_ENV")  # fmt: skip
 

@@ -82,7 +82,7 @@ bool File::grow(std::uint64_t bytes) {
     limit_ = std::min(limit_, have_);
     return false;
   }
-  // What was written stays in the file, and counts no longer as memory of the process.
+  // Pages that were written stay in the file, and count no longer as memory of the process.
   if (have_ > kGrowth) madvise(at_ + have_ - kGrowth, kGrowth, MADV_DONTNEED);
   have_ = wanted;
   return true;

@@ -12,7 +12,7 @@ from mpi4py import MPI
 comm = MPI.COMM_WORLD
 collective, *counts = sys.argv[1:]
 for count in map(int, counts):
-    # Of very different sizes: so that each order of additions rounds in another way.
+    # Sizes differ much, so that each order of additions rounds in another way.
     random = np.random.default_rng([count, comm.rank])
     mine = random.standard_normal(count) * 10.0 ** random.integers(-8, 8, count)
     total = np.zeros_like(mine)

@@ -39,7 +39,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Speech:
-    """What a form of tuning files can say."""
+    """The things that a form of tuning files can say."""
 
     library: str
     counterparts: Counterparts

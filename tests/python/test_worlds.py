@@ -1,0 +1,37 @@
+"""The script that plays worlds of simulated ranks."""
+
+import subprocess
+import sys
+
+import pytest
+from install_helpers import ROOT
+
+SCRIPT = ROOT / "evidence" / "worlds.py"
+
+
+def worlds(*words):
+    return subprocess.run(
+        [sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_worlds_are_played_and_counted():
+    done = worlds("--seeds", "1-3", "--ranks", "4", "--steps", "10")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("3 worlds, ")
+    assert done.stdout.endswith("0 worlds with faults\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seeds", "5-3"], "range of seeds such as 1-1000 value: '5-3'"),
+        (["--seeds", "x"], "range of seeds such as 1-1000 value: 'x'"),
+        (["--seeds", "1-2", "--ranks", "1"], "whole number from 2 up value: '1'"),
+        (["--seeds", "1-2", "--steps", "0"], "whole number from 1 up value: '0'"),
+    ],
+)
+def test_words_that_play_nothing_are_refused(words, said):
+    done = worlds(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
