@@ -166,7 +166,8 @@ def _letter(data: Any) -> str:
     if isinstance(data, (bytes, bytearray)):
         return "B"
     dtype = np.asarray(data).dtype
-    return dtype.char if dtype.isnative and dtype.fields is None else str(dtype)
+    is_number = dtype.kind in "biufc"  # texts, dates and structures are none
+    return dtype.char if dtype.isnative and is_number else str(dtype)
 
 
 def _divided(words: _Words, memory: MPI.buffer, datatype: MPI.Datatype) -> Buffer:

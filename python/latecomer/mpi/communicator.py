@@ -58,6 +58,8 @@ class Communicator(MPI.Intracomm):
         local, otherwise all ranks of the communicator must call it.
         """
         if algorithm is not None:
+            if not isinstance(algorithm, (str, Mapping)):
+                raise TypeError(f"algorithm: {algorithm!r}; give a name, or a mapping to names")
             chosen = (
                 dict.fromkeys(COLLECTIVES, algorithm) if isinstance(algorithm, str) else algorithm
             )
@@ -159,11 +161,11 @@ class Communicator(MPI.Intracomm):
         (latecomer.algorithms() has them); "native": the MPI library's; "auto": one for each call.
         Raises MPI.Exception on all ranks for words that cannot be read or that differ.
         """
-        self._set("set_algorithm", collective.encode(), algorithm.encode())
+        self._set("set_algorithm", _text("collective", collective), _text("algorithm", algorithm))
 
     def set_estimate(self, estimate: str) -> None:
         """Set where expected arrivals come from: "given" or "online". All ranks must call it."""
-        self._set("set_estimate", estimate.encode())
+        self._set("set_estimate", _text("estimate", estimate))
 
     def set_arrivals(self, seconds: Sequence[float] | None) -> None:
         """Set when each rank is expected, in seconds after any common instant; None: together.
@@ -176,7 +178,7 @@ class Communicator(MPI.Intracomm):
 
     def set_network(self, costs: str | None) -> None:
         """Set the costs of messages, as in "alpha=50us,beta=8ns" or "@FILE"; equal on all ranks."""
-        self._set("set_network", None if costs is None else costs.encode())
+        self._set("set_network", None if costs is None else _text("costs", costs))
 
     def set_reproducible(self, on: bool = True) -> None:
         """Make results the same bits from run to run, or not. All ranks must call it."""
@@ -241,6 +243,12 @@ class Communicator(MPI.Intracomm):
 
     def _announced(self, some: Iterable[Call]) -> Request:
         return Request(self._library, self, list(some))
+
+
+def _text(what: str, given: object) -> bytes:
+    if not isinstance(given, str):
+        raise TypeError(f"{what}: {given!r}; give a text")
+    return given.encode()
 
 
 def settled(comm: MPI.Comm) -> Communicator:

@@ -436,6 +436,16 @@ def errors():
     refused(ValueError, "one for each of the", comm.Allgatherv, mine, [ours, [1] * (SIZE + 1)])
     refused(ValueError, "no multiple", comm.Bcast, [bytearray(7), MPI.DOUBLE])
     refused(TypeError, "has no MPI datatype", comm.Bcast, [mine, "nonsense"])
+    for letter in ("S2", "U2", "M8[s]", "m8[s]", "V3", "f8,i4"):  # no numbers
+        odd = np.zeros(2, letter)
+        refused(TypeError, "has no MPI datatype", comm.Allreduce, odd, odd.copy())
+        refused(TypeError, "has no MPI datatype", comm.Bcast, odd)
+    refused(
+        TypeError, "algorithm: 3; give a name", latecomer.Communicator, MPI.COMM_WORLD, algorithm=3
+    )
+    refused(TypeError, "estimate: 3; give a text", comm.set_estimate, 3)
+    refused(TypeError, "algorithm: None; give a text", comm.set_algorithm, "reduce", None)
+    refused(TypeError, "costs: 3; give a text", comm.set_network, 3)
     locked = np.zeros(4)
     locked.flags.writeable = False
     refused((BufferError, ValueError), "", comm.Allreduce, mine, locked)
