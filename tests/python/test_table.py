@@ -228,8 +228,10 @@ UNITS = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1}
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_times_in_other_units_are_in_columns_that_say_so(tmp_path, unit, name):
     usual = read(table(tmp_path, rows_of()))
-    rows = [{**row, f"arrive_{unit}": UNITS[unit] * row.pop("arrive"),
-             f"leave_{unit}": UNITS[unit] * row.pop("leave")} for row in rows_of()]  # fmt: skip
+    rows = rows_of()
+    for row in rows:
+        for time in ("arrive", "leave"):
+            row[f"{time}_{unit}"] = UNITS[unit] * row.pop(time)
     trace = read(written_as(tmp_path / name, rows))
     np.testing.assert_allclose(trace.groups[0].arrival, usual.groups[0].arrival, atol=1e-9)
     np.testing.assert_allclose(trace.groups[0].exit, usual.groups[0].exit, atol=1e-9)
@@ -353,12 +355,16 @@ def test_a_line_of_csv_that_is_no_row_is_left_out_and_told(tmp_path, line):
     ('{"rank": 0, "ts": 1}\n', "no column arrive and leave: its lines have rank, ts"),
     ('{"traceEvents": []}\n', "a trace of PyTorch's profiler; name the folder"),
     ("{\n", "no line is JSON"), ("PAR1 and no more", "Parquet cannot be read"),
+    ("rank,arrive,arrive_ns,leave\n0,1,1,2\n", "columns for one thing: arrive and arrive_ns; keep"),
+    ("rank,rank,arrive,leave\n0,0,1,2\n", "columns for one thing: rank and rank; keep"),
+    ('{"rank": 0, "arrive": 1, "leave": 2, "leave_ns": 2}\n', "leave and leave_ns; keep one"),
+    ("rank,arrive,leave\r0,1,2\r", "ends of lines: carriage returns alone; end lines by line"),
     ("rank,arrive,leave\n", "0 rows"), ("rank,arrive,leave\n0,1,2\n", "one rank alone"),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused(tmp_path, content, said):
     if content.startswith("PAR1"):
         pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    (tmp_path / "what").write_text(content)
+    (tmp_path / "what").write_text(content, newline="")
     with pytest.raises(TraceError) as caught:
         read(tmp_path / "what")
     assert said in str(caught.value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,8 +81,9 @@ class Rows:
     def take(self, path: Path, values: Mapping[str, Any]) -> None:
         """Rows of a file, by column: lists or tuples (of CSV) of equal length, or arrays.
 
-        Raises TraceError where they are too many.
+        Raises TraceError where they are too many, and for two columns of one thing.
         """
+        _check_twice(path, values)
         count = max(map(len, values.values()))
         odd, part = np.zeros(count, bool), {name: np.full(count, np.nan) for name in _REQUIRED}
         for said, column in values.items():
@@ -95,7 +96,7 @@ class Rows:
                 if name in TIMES:
                     found = unit * found
                     self._not_a_number(path, said, found, wrong, column)
-                part[name] = np.where(np.isnan(found), part.get(name, np.nan), found)
+                part[name] = found
                 least, most = NUMBERS[name]
                 wrong |= (part[name] < least) | (part[name] > most)
                 told = f"is no number from {least:.16g} to {most:.16g}"
@@ -252,7 +253,11 @@ def _csv(lines: Iterator[str], path: Path, left: LeftOut) -> Iterator[Mapping[st
     head = next(lines, "")
     reader = csv.reader(chain([head], lines), delimiter=max(",;\t", key=head.count))
     names = [name.strip().lower() for row in _rows(reader, 1, path, left) for name in row]
+    if "\r" in head.rstrip("\r\n"):
+        raise TraceError(f"{path}: ends of lines", "carriage returns alone",
+                         "end lines by line feeds: tr '\\r' '\\n'")  # fmt: skip
     _check(path, names, "its first line is " + repr(",".join(names)[:80]) if names else "nothing")
+    _check_twice(path, names)
     known = {name: at for at, name in enumerate(names) if name in _COLUMNS}
     while rows := _rows(reader, STRETCH, path, left):
         whole = [row for row in rows if len(row) == len(names)]
@@ -357,6 +362,17 @@ def _check(path: Path, names: Any, found: str) -> None:
     if missing := [name for name in _REQUIRED if name not in there]:
         raise TraceError(f"{path}: no table of calls, since it has no column "
                          f"{' and '.join(missing)}", found, _RIGHT)  # fmt: skip
+
+
+def _check_twice(path: Path, names: Iterable[str]) -> None:
+    """Raise TraceError for two columns of one thing."""
+    seen: dict[str, str] = {}
+    for name in names:
+        meaning, _ = _COLUMNS.get(name, (name, 1.0))
+        if meaning in seen and name in _COLUMNS:
+            raise TraceError(f"{path}: columns for one thing", f"{seen[meaning]} and {name}",
+                             "keep one of them")  # fmt: skip
+        seen[meaning] = name
 
 
 def _check_count(path: Path, rows: int) -> None:
