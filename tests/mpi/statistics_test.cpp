@@ -20,6 +20,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"
 #include "runtime/report/counters.hpp"
+#include "runtime/report/job_summary.hpp"
 #include "runtime/report/stats_file.hpp"
 #include "runtime/report/stats_report.hpp"
 #include "scratch_name.hpp"
@@ -335,6 +336,16 @@ MPI_TEST(statistics_that_are_not_there_are_refused) {
   CHECK_EQ(latecomer_get_site_stats(comm, 0, nullptr), MPI_ERR_ARG);
   CHECK_EQ(latecomer_count_stats(comm, nullptr, nullptr), MPI_SUCCESS);
   CHECK_EQ(latecomer_count_stats(MPI_COMM_NULL, nullptr, nullptr), MPI_ERR_COMM);
+}
+
+MPI_TEST(times_of_threads_that_exceed_the_run_are_told_as_sums) {
+  JobSummary job;
+  job.elapsed = 1;
+  job.waiting = 0.4;
+  job.moving = 0.5;
+  CHECK(describe(job).find("threads") == std::string::npos);
+  job.moving = 0.7;
+  CHECK(describe(job).find("700 ms moving data (all its threads together; ") != std::string::npos);
 }
 
 }  // namespace

@@ -7,9 +7,10 @@ import pytest
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.trace import TraceError, read
 from latecomer.report.trace.otf2_export import otf2
+from table_helpers import polls
 from test_origin import apart, halo, handed_on, played, wavefront
 from test_otf2 import RANKS, write
-from test_table import polls, told
+from test_table import told
 
 pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
 

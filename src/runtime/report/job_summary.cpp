@@ -124,10 +124,13 @@ bool has_estimate(const JobSummary& job) {
 }
 
 std::string describe(const JobSummary& job) {
+  // Only threads that are in MPI at once take longer together than the run.
+  const bool threads = job.waiting + job.moving > job.elapsed;
   return "Of " + duration(job.elapsed) + " from MPI_Init to MPI_Finalize a rank spent " +
          duration(job.waiting) + " waiting for late ranks in collectives, and " +
-         duration(job.moving) + " moving data (means of " + std::to_string(job.ranks) + " ranks; " +
-         unseen(job) + ")." + late(job) + carried_out(job);
+         duration(job.moving) + " moving data (" + (threads ? "all its threads together; " : "") +
+         "means of " + std::to_string(job.ranks) + " ranks; " + unseen(job) + ")." + late(job) +
+         carried_out(job);
 }
 
 std::string json(const JobSummary& job) {

@@ -145,7 +145,7 @@ def _who(facts: Facts) -> str:
 def _cost(facts: Facts) -> str:
     if not facts.known:
         unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
-        return f"With so few calls that are known on all ranks nothing can be concluded{unseen}."
+        return f"Too few calls are known on all ranks for an answer{unseen}."
     waiting, moving = shares(facts)
     parts = f"{waiting} of {facts.whole} is waiting for late ones, {moving} moving data"
     if facts.unseen:
