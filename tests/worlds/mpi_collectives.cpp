@@ -200,28 +200,6 @@ int PMPI_Allgather_c(const void* from, MPI_Count from_count, MPI_Datatype from_t
                            handle);
 }
 
-int PMPI_Gather_c(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
-                  MPI_Count count, MPI_Datatype type, int root, MPI_Comm handle) {
-  Comm* comm = nullptr;
-  if (const int code = check(handle, from_count, root, comm); code != MPI_SUCCESS) return code;
-  MpiState& state = MpiState::here();
-  const int me = state.me_in(*comm);
-  const auto size =
-      (me == root ? count * state.size_of(type) : from_count * state.size_of(from_type));
-  auto* const base = static_cast<char*>(to);
-  return together(
-      *comm, "MPI_Gather",
-      from == MPI_IN_PLACE ? copied(base + me * size, size)
-                           : copied(from, from_count * state.size_of(from_type)),
-      size, [&](int rank) { return me == root || rank == me; },
-      [&](Meeting& meeting) {
-        if (me != root) return;
-        for (std::size_t i = 0; i < meeting.parts.size(); ++i) {
-          put(meeting.parts[i]->data, base + static_cast<std::int64_t>(i) * size);
-        }
-      });
-}
-
 int PMPI_Gatherv(const void* from, int from_count, MPI_Datatype from_type, void* to,
                  const int* counts, const int* places, MPI_Datatype type, int root,
                  MPI_Comm handle) {
@@ -233,7 +211,7 @@ int PMPI_Gatherv(const void* from, int from_count, MPI_Datatype from_type, void*
   auto* const base = static_cast<char*>(to);
   const auto size = from_count * state.size_of(from_type);
   return together(
-      *comm, "MPI_Gatherv",
+      *comm, "MPI_Gather",
       from == MPI_IN_PLACE ? copied(base + places[me] * width, counts[me] * width)
                            : copied(from, size),
       size, [&](int rank) { return me == root || rank == me; },
@@ -243,6 +221,17 @@ int PMPI_Gatherv(const void* from, int from_count, MPI_Datatype from_type, void*
           put(meeting.parts[i]->data, base + places[i] * width);
         }
       });
+}
+
+int PMPI_Gather_c(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
+                  MPI_Count count, MPI_Datatype type, int root, MPI_Comm handle) {
+  Comm* comm = nullptr;
+  if (const int code = check(handle, from_count, root, comm); code != MPI_SUCCESS) return code;
+  const std::vector<int> counts(comm->members.size(), static_cast<int>(count));
+  std::vector<int> places(comm->members.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(i) * counts[i];
+  return PMPI_Gatherv(from, static_cast<int>(from_count), from_type, to, counts.data(),
+                      places.data(), type, root, handle);
 }
 
 int PMPI_Scatter_c(const void* from, MPI_Count count, MPI_Datatype type, void* to,

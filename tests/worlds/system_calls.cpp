@@ -44,7 +44,7 @@ long wait_for_flag(Scheduler& world, const void* word, int operation, std::uint3
     return static_cast<long>(woken.size());
   }
   if (*static_cast<const volatile std::uint32_t*>(word) != value) return 0;
-  const auto place = all.emplace(word, world.me());
+  all.emplace(word, world.me());
   const Time until = at_most == nullptr ? kNever : world.now() + in_nanoseconds(*at_most);
   const int me = world.me();
   world.pause(until);
@@ -54,7 +54,6 @@ long wait_for_flag(Scheduler& world, const void* word, int operation, std::uint3
       break;
     }
   }
-  (void)place;
   return 0;
 }
 

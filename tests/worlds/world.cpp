@@ -9,11 +9,6 @@
 
 #include "worlds/values.hpp"
 
-extern "C" {
-int PMPI_Init_thread(int*, char***, int, int*);
-int PMPI_Op_create(MPI_User_function*, int, MPI_Op*);
-}
-
 namespace latecomer::worlds {
 namespace {
 
