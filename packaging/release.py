@@ -1,4 +1,4 @@
-"""Prepares a release: nothing is published, and what it changed is left for a look and a commit.
+"""Prepares a release: nothing is published or committed.
 
 Usage: release.py VERSION [DATE]      as in 1.0.0 2026-12-01; by default today
 
@@ -27,14 +27,18 @@ def version(root: Path = ROOT) -> str:
     return VERSION.search((root / "CMakeLists.txt").read_text(encoding="utf-8"))[0]
 
 
-def check(new: str, old: str) -> tuple[int, ...]:
-    """The parts of the new version. Raises SystemExit for one that is not later."""
+def check(new: str, old: str, day: str) -> bool:
+    """Return whether the C interface may break. Raises SystemExit for what is no later version."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", new):
         raise SystemExit(f"version '{new}'; give three numbers, as in 1.0.0")
     after, before = (tuple(map(int, each.split("."))) for each in (new, old))
     if after <= before:
         raise SystemExit(f"version {new}; give one after {old}")
-    return after
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        raise SystemExit(f"date '{day}'; give one as in 2026-12-01") from None
+    return after[0] > before[0] or (before[0] == 0 and after[1] > before[1])  # docs/c.md
 
 
 def written(root: Path, new: str, day: str) -> None:
@@ -43,16 +47,18 @@ def written(root: Path, new: str, day: str) -> None:
     cmake, citation = root / "CMakeLists.txt", root / "CITATION.cff"
     cmake.write_text(VERSION.sub(new, cmake.read_text(encoding="utf-8"), count=1))
     text = re.sub(r"(?m)^date-released: .*\n", "", citation.read_text(encoding="utf-8"))
-    told = f"version: {new}\ndate-released: {day}\n"
-    citation.write_text(re.sub(r"(?m)^version: .*\n", told, text, count=1))
+    lines = f"version: {new}\ndate-released: {day}\n"
+    citation.write_text(re.sub(r"(?m)^version: .*\n", lines, text, count=1))
     recipes = root / "packaging"
     easybuild = recipes / "easybuild" / f"latecomer-{old}.eb"
     text = easybuild.read_text(encoding="utf-8").replace(old, new)
     easybuild.rename(easybuild.with_name(f"latecomer-{new}.eb")).write_text(text)
     debian = recipes / "debian" / "changelog"
-    text = debian.read_text(encoding="utf-8").replace(old, new)
+    entries = debian.read_text(encoding="utf-8")
+    last = entries.split("\nlatecomer (")[0].replace(old, new)
     moment = format_datetime(datetime.fromisoformat(f"{day}T00:00:00+00:00"))
-    debian.write_text(re.sub(r"(?m)(?<=>  ).*$", moment, text))
+    last = re.sub(r"(?m)(?<=>  ).*$", moment, last).rstrip("\n")
+    debian.write_text(f"{last}\n\n{entries}")
 
 
 def run(*command: str) -> None:
@@ -64,12 +70,13 @@ def run(*command: str) -> None:
 
 def main(new: str, day: str) -> None:
     """All steps."""
-    date.fromisoformat(day)
     old = version()
-    major = check(new, old)[0] > int(old.split(".")[0])
     python = str(BIN / "python")
-    if not major:
+    if not check(new, old, day):
         run(python, "packaging/abi.py", "check")
+    print(
+        f"If a step fails: git checkout . && git clean -f packaging, then {new} can be tried again"
+    )
     written(ROOT, new, day)
     run(str(BIN / "towncrier"), "build", "--yes", "--version", new, "--date", day)
     run(python, "packaging/abi.py", "save")

@@ -19,10 +19,14 @@ def tool(name):
     return found or pytest.skip(f"no {name}")
 
 
-def test_the_version_has_one_place_and_a_copy():
+def test_the_version_has_one_place_and_copies():
     version = release.version()
     assert latecomer.__version__ == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    debian = (ROOT / "packaging/debian/changelog").read_text(encoding="utf-8")
+    assert debian.startswith(f"latecomer ({version}) ")
+    easybuild = ROOT / f"packaging/easybuild/latecomer-{version}.eb"
+    assert f"version = '{version}'" in easybuild.read_text(encoding="utf-8")
     tracked = subprocess.run(["git", "ls-files", "*.md", "*.py", "*.toml", "*.h", "*.cmake"],
                              cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
     written = re.compile(rf"latecomer[-= ]v?{re.escape(version)}\b")
@@ -35,7 +39,20 @@ def test_the_version_has_one_place_and_a_copy():
 @pytest.mark.parametrize("new", ["1.0", "v1.0.0", "1.0.0rc1", "0.1.0", "0.0.9"])
 def test_a_version_that_is_none_or_not_later_is_refused(new):
     with pytest.raises(SystemExit, match=re.escape(new)):
-        release.check(new, "0.1.0")
+        release.check(new, "0.1.0", "2030-01-02")
+
+
+def test_a_date_that_is_none_is_refused():
+    with pytest.raises(SystemExit, match="date 'heute'; give one as in 2026-12-01"):
+        release.check("0.2.0", "0.1.0", "heute")
+
+
+@pytest.mark.parametrize(("new", "old", "may_break"), [
+    ("0.1.1", "0.1.0", False), ("0.2.0", "0.1.9", True), ("1.0.0", "0.9.0", True),
+    ("1.1.0", "1.0.0", False), ("2.0.0", "1.9.9", True),
+])  # fmt: skip
+def test_when_the_interface_may_break(new, old, may_break):
+    assert release.check(new, old, "2030-01-02") is may_break
 
 
 def test_the_version_is_written(tmp_path):
@@ -54,7 +71,8 @@ def test_the_version_is_written(tmp_path):
         assert f"version = '{new}'" in easybuild.read_text(encoding="utf-8")
         debian = (tmp_path / "packaging/debian/changelog").read_text(encoding="utf-8")
         assert debian.startswith(f"latecomer ({new}) ")
-        assert f"{day[8:]} Jan {day[:4]} 00:00:00 +0000" in debian
+        assert f"{day[8:]} Jan {day[:4]} 00:00:00 +0000" in debian.splitlines()[4]
+    assert re.findall(r"(?m)^latecomer \((.*)\)", debian) == ["7.9.0", "7.8.9", release.version()]
 
 
 def test_the_citation_is_valid():
