@@ -140,7 +140,8 @@ def _loads(path: Path) -> bool:
     """Try it in a process: the dynamic linker warns where it cannot load a library, and goes on."""
     env = {**os.environ, "LD_PRELOAD": str(path)}
     tried = subprocess.run([sys.executable, "-c", ""], env=env, capture_output=True, check=False)
-    return tried.returncode == 0 and b"cannot be preloaded" not in tried.stderr
+    refused = [line for line in tried.stderr.split(b"\n") if b"cannot be preloaded" in line]
+    return tried.returncode == 0 and not any(os.fsencode(path) in line for line in refused)
 
 
 def _shared_memory() -> Finding:
