@@ -1,12 +1,13 @@
 """Measures the regret of the automatic choice: jobs on the virtual network, against one algorithm.
 
     .venv/bin/python evidence/regret.py [--worlds random] [--seeds 0-59] [--calls 120]
-        [--assumed true|default] [--wisdom none|again|same|other] [--free] [--out FILE]
+        [--assumed true|default|FACTOR] [--wisdom none|again|same|other] [--free] [--out FILE]
         [--atlas FILE]
 
 A line for each world, then a summary (docs/regret.md). --worlds: `random`, `pathologies`, or names
 of these between commas. --assumed: plans know the true costs of the network, but for its jitter, or
-take the built-in ones. --wisdom, for random worlds: `auto` begins with what an earlier job of 120
+take the built-in ones, or the true ones times a factor, as from a wrong LATECOMER_NETWORK.
+--wisdom, for random worlds: `auto` begins with what an earlier job of 120
 calls has learnt: the same one again, another on the same network, or another on a network of its
 own. --free: connecting, deciding, plans, prices and reviews are free. --out: each world as a line
 of JSON, with the times of all algorithms. --atlas: the all-reduces of a file of the atlas of
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -88,9 +90,10 @@ class Regret:
 
 
 def measure(world: World, assumed: str, wisdom: str = "none", *, free: bool = False) -> Regret:
-    """Runs the jobs. `assumed`: true or default; `wisdom`: as the option."""
+    """Runs the jobs. `assumed`, `wisdom`: as the options."""
     times = {name: world.time(name, free=free) for name in world.singles}
-    costs = None if assumed == "true" else ""
+    known: dict[str, str | None] = {"true": None, "default": ""}
+    costs = known[assumed] if assumed in known else scaled(world.costs, float(assumed))
     begin = earlier(world, costs, wisdom)
     return Regret(world, times, world.time("auto", costs, free=free, wisdom=begin))
 
@@ -108,6 +111,11 @@ def earlier(world: World, assumed: str | None, wisdom: str) -> Wisdom | None:
     learnt = Wisdom()
     before.time("auto", assumed, wisdom=learnt)
     return learnt
+
+
+def scaled(costs: str, factor: float) -> str:
+    """These costs of a network, each of its times multiplied."""
+    return re.sub(r"[0-9.e+-]+(?=[un]s)", lambda time: repr(float(time[0]) * factor), costs)
 
 
 def atlas_world(file: Path, seed: int, calls: int) -> World:
@@ -171,7 +179,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--worlds", default="random")
     parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
     parser.add_argument("--calls", type=int, default=120)
-    parser.add_argument("--assumed", choices=("true", "default"), default="default")
+    parser.add_argument("--assumed", default="default", help="true, default, or a factor")
     parser.add_argument("--wisdom", choices=("none", "again", "same", "other"), default="none")
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--out", type=argparse.FileType("w"))
