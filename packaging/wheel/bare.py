@@ -23,6 +23,7 @@ exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root \
 def make_root(root: Path, suite: str, packages: str) -> Path:
     """The folder of a system with packages, which are separated by commas, made where it is not."""
     if not (root / "etc/hosts").exists():
+        root.parent.mkdir(parents=True, exist_ok=True)
         run("mmdebstrap", "--variant=minbase", f"--include={packages}", suite, root)
         (root / "etc/hosts").write_text(f"127.0.0.1 localhost {platform.node()}\n")
     return root
