@@ -38,9 +38,9 @@ if comm.rank == 0 and total[-1] == comm.size:
     print(comm.stats().handled, "call of mpi4py handled")
 """
 LAUNCH = {
-    "openmpi": "mpirun.openmpi --oversubscribe -n 4 {set} {app}",
-    "mpich": "mpiexec.mpich {set} -n 4 {app}",
-    "abi": "/opt/v/bin/mpiexec {set} -n 4 {app}",
+    "openmpi": "mpirun.openmpi --oversubscribe -n 2 {set} {app}",
+    "mpich": "mpiexec.mpich {set} -n 2 {app}",
+    "abi": "/opt/v/bin/mpiexec {set} -n 2 {app}",
 }
 INSTALL = "python3 -m venv /opt/v; /opt/v/bin/pip install -q --no-index --find-links {} {}"
 MODULE = """. /usr/share/modules/init/sh
