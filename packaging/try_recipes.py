@@ -32,8 +32,8 @@ TOOLS = WORK / "tools"
 NAME = f"latecomer-{version()}"
 # Packages by which the bare system builds the package and the examples.
 PACKAGES = (
-    "openmpi-bin,libopenmpi-dev,mpich,libmpich-dev,libslurm-dev,cmake,g++,make,ninja-build,"
-    "debhelper,lintian,environment-modules"
+    "openmpi-bin,libopenmpi-dev,mpich,libmpich-dev,libslurm-dev,cmake,build-essential,"
+    "ninja-build,debhelper,lintian,environment-modules"
 )
 # A program that calls latecomer, and one that knows nothing of it, with a late rank.
 EXAMPLES = r"""
@@ -122,9 +122,17 @@ def get_spack(folder: Path) -> str:
         run("git", "clone", "--quiet", "--depth=1", "--branch=releases/v1.1", SPACK,
             TOOLS / "spack")  # fmt: skip
     spack = str(TOOLS / "spack" / "bin" / "spack")
-    os.environ["SPACK_USER_CONFIG_PATH"] = str(folder / "config")
     os.environ["SPACK_USER_CACHE_PATH"] = str(TOOLS / "spack-cache")
-    run(spack, "external", "find", "cmake", "gmake", "openmpi", "gcc")
+    run(spack, "external", "find", "cmake", "gmake", "gcc")
+    # Spack does not find Debian's Open MPI.
+    mpicc = shutil.which("mpicc.openmpi") or sys.exit("latecomer: no mpicc.openmpi; install it")
+    said = subprocess.run([mpicc, "--showme:version"], capture_output=True, text=True, check=True)
+    number = re.search(r"\d+\.\d+\.\d+", said.stdout)[0]
+    (folder / "packages.yaml").write_text(f"""packages:
+  openmpi:
+    externals: [{{spec: openmpi@{number}, prefix: {Path(mpicc).parents[1]}}}]
+    buildable: false
+""")
     return spack
 
 
