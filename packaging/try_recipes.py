@@ -123,7 +123,7 @@ def get_spack(folder: Path) -> str:
             TOOLS / "spack")  # fmt: skip
     spack = str(TOOLS / "spack" / "bin" / "spack")
     os.environ["SPACK_USER_CACHE_PATH"] = str(TOOLS / "spack-cache")
-    run(spack, "external", "find", "cmake", "gmake", "gcc")
+    run(spack, "external", "find", "--path", "/usr", "cmake", "gmake", "gcc")
     # Spack does not find Debian's Open MPI.
     mpicc = shutil.which("mpicc.openmpi") or sys.exit("latecomer: no mpicc.openmpi; install it")
     said = subprocess.run([mpicc, "--showme:version"], capture_output=True, text=True, check=True)

@@ -82,7 +82,9 @@ def test_what_cannot_be_used_is_refused(clone, line, error):
         project.main(clone)
 
 
-@pytest.mark.parametrize("path", (ROOT / ".github/ISSUE_TEMPLATE").iterdir(), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / ".github/ISSUE_TEMPLATE").iterdir()), ids=lambda p: p.stem
+)
 def test_a_form_asks_for_what_names_itself_once(path):
     form = pytest.importorskip("yaml").safe_load(path.read_text(encoding="utf-8"))
     if path.stem == "config":
