@@ -56,8 +56,10 @@ def written(root: Path, new: str, day: str) -> None:
     debian = recipes / "debian" / "changelog"
     entries = debian.read_text(encoding="utf-8")
     last = entries.split("\nlatecomer (")[0].replace(old, new)
+    control = (recipes / "debian" / "control").read_text(encoding="utf-8")
+    who = re.search(r"(?m)^Maintainer: (.*)$", control)[1]
     moment = format_datetime(datetime.fromisoformat(f"{day}T00:00:00+00:00"))
-    last = re.sub(r"(?m)(?<=>  ).*$", moment, last).rstrip("\n")
+    last = re.sub(r"(?m)^ -- .*$", f" -- {who}  {moment}", last).rstrip("\n")
     debian.write_text(f"{last}\n\n{entries}")
 
 

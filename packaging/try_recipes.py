@@ -2,19 +2,21 @@
 
     .venv/bin/python packaging/try_recipes.py [debian|spack|easybuild]...
 
-takes the last commit of the clone, and prints a line for each recipe. All need Open MPI's mpicc and
-environment-modules. `debian` needs root, mmdebstrap, debhelper and lintian, and installs in a bare
-Debian 12; `spack` needs Spack 1 in PATH, and `easybuild` `eb`.
+takes the last commit of the clone, and prints a line for each recipe. `debian` needs root and
+mmdebstrap, and works in a bare Debian 12. The others need Open MPI's mpicc and environment-modules;
+`spack` takes Spack 1 from PATH or clones it, and `easybuild` takes `eb` from PATH or from PyPI.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -26,39 +28,49 @@ from release import version  # noqa: E402
 
 ROOT = HERE.parent
 WORK = ROOT / "build" / "recipes"
+TOOLS = WORK / "tools"
 NAME = f"latecomer-{version()}"
-# Packages by which the bare system builds and runs the examples.
-PACKAGES = "openmpi-bin,libopenmpi-dev,cmake,g++,make,environment-modules"
+# Packages by which the bare system builds the package and the examples.
+PACKAGES = (
+    "openmpi-bin,libopenmpi-dev,mpich,libmpich-dev,libslurm-dev,cmake,build-essential,"
+    "ninja-build,debhelper,lintian,environment-modules"
+)
 # A program that calls latecomer, and one that knows nothing of it, with a late rank.
 EXAMPLES = r"""
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
 cmake -S {source}/examples/installed -B {build} -DCMAKE_PREFIX_PATH={prefix} \
   -DMPI_C_COMPILER=mpicc.openmpi >{build}.log
 cmake --build {build} >>{build}.log
-mpirun.openmpi --oversubscribe -n 3 {build}/sum
-mpicc.openmpi {source}/examples/late/late.c -o {build}/late
+mpirun.openmpi -n 3 {build}/sum
 . /usr/share/modules/init/sh
 module use {modules}
-module load latecomer
-LATECOMER=observe mpirun.openmpi --oversubscribe -n 4 {build}/late 20
-module unload latecomer
-mpirun.openmpi --oversubscribe -n 4 {build}/late 2
+for family in {families}; do
+  mpicc.$family {source}/examples/late/late.c -o {build}/late
+  module load latecomer
+  echo $family: $(LATECOMER=observe mpirun.$family -n 2 {build}/late 20 2>&1)
+  module unload latecomer
+  mpirun.$family -n 2 {build}/late 2
+done
 """
-SIGNS = ("3 ranks, 1 call handled", "Rank 1 on host")
+SPACK = "https://github.com/spack/spack"
 
 
-def check(said: str, *more: str) -> None:
+def check(said: str, families: str, *more: str) -> None:
     """Raises UserError if the output of the examples, and of what came after, lacks a sign."""
-    if missing := [sign for sign in (*SIGNS, *more) if sign not in said]:
+    signs = ["3 ranks, 1 call handled", *more]
+    signs += [f"{family}: .*Rank 1 on host" for family in families.split()]
+    if missing := [sign for sign in signs if not re.search(sign, said)]:
         raise UserError("an example did not say what it should", missing[0], f"it said: {said}")
 
 
 def examples(folder: Path, prefix: Path, modules: Path) -> None:
     """Builds and runs them for an installation on this machine. Raises UserError."""
-    script = EXAMPLES.format(source=ROOT, build=folder / "examples", prefix=prefix, modules=modules)
+    script = EXAMPLES.format(source=ROOT, build=folder / "examples", prefix=prefix, modules=modules,
+                             families="openmpi")  # fmt: skip
     done = subprocess.run(["sh", "-ec", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)  # fmt: skip
-    check(done.stdout)
+    check(done.stdout, "openmpi")
 
 
 def archive(folder: Path) -> Path:
@@ -75,28 +87,58 @@ def check_removed(*places: Path) -> None:
 
 
 def try_debian(folder: Path) -> str:
-    """dpkg-buildpackage, lintian, and dpkg in a bare system."""
+    """All in a bare system: dpkg-buildpackage, lintian, dpkg."""
     run("tar", "-xzf", archive(folder), "-C", folder)
-    source = folder / NAME
-    shutil.copytree(HERE / "debian", source / "debian")
-    options = f"noautodbgsym parallel={os.cpu_count()}"
-    run("dpkg-buildpackage", "-us", "-uc", "-b", cwd=source, DEB_BUILD_OPTIONS=options)
-    (changes,) = folder.glob("*.changes")
-    run("lintian", "--allow-root", "--fail-on", "error,warning", changes)
-    (package,) = folder.glob("*.deb")
+    shutil.copytree(HERE / "debian", folder / NAME / "debian")
     root = make_root(WORK / "root", "bookworm", PACKAGES)
-    places = {"prefix": "/usr/lib/latecomer", "modules": "/usr/share/modules/modulefiles"}
-    words = EXAMPLES.format(source=f"/opt/given/{NAME}", build="/opt/examples", **places)
-    find = "find / -xdev -iname '*latecomer*' -not -path '/opt/*'"
-    said = inside(root, folder, f"dpkg --install /opt/given/{package.name}; {words}"
-                  f"dpkg --purge latecomer; echo left: $({find}) end")  # fmt: skip
-    check(said, "left: end")
+    words = EXAMPLES.format(
+        source=f"/opt/given/{NAME}", build="/opt/examples", prefix="/usr/lib/latecomer",
+        modules="/usr/share/modules/modulefiles", families="openmpi mpich",
+    )  # fmt: skip
+    said = inside(
+        root,
+        folder,
+        f"""
+cd /opt/given/{NAME}
+export DEB_BUILD_OPTIONS="noautodbgsym parallel={os.cpu_count()}"
+dpkg-buildpackage -us -uc -b >../build.log 2>&1 || {{ tail -n 20 ../build.log; exit 1; }}
+lintian --allow-root --fail-on error,warning ../*.changes && echo lintian: passed
+dpkg --install ../*.deb
+{words}
+dpkg --purge latecomer
+echo left: $(find / -xdev -iname '*latecomer*' -not -path '/opt/*') end
+""",
+    )
+    check(said, "openmpi mpich", "lintian: passed", "left: end")
+    (package,) = folder.glob("*.deb")
     return f"built by dpkg-buildpackage, passed lintian, {package.stat().st_size >> 20} MiB, purged"
 
 
+def get_spack(folder: Path) -> str:
+    """The program, from PATH or else from a clone, with the system's tools."""
+    if found := shutil.which("spack"):
+        return found
+    if not (TOOLS / "spack").exists():
+        run("git", "clone", "--quiet", "--depth=1", "--branch=releases/v1.1", SPACK,
+            TOOLS / "spack")  # fmt: skip
+    spack = str(TOOLS / "spack" / "bin" / "spack")
+    os.environ["SPACK_USER_CACHE_PATH"] = str(TOOLS / "spack-cache")
+    run(spack, "external", "find", "--path", "/usr", "cmake", "gmake", "gcc")
+    # Spack does not find Debian's Open MPI.
+    mpicc = shutil.which("mpicc.openmpi") or sys.exit("latecomer: no mpicc.openmpi; install it")
+    said = subprocess.run([mpicc, "--showme:version"], capture_output=True, text=True, check=True)
+    number = re.search(r"\d+\.\d+\.\d+", said.stdout)[0]
+    (folder / "packages.yaml").write_text(f"""packages:
+  openmpi:
+    externals: [{{spec: openmpi@{number}, prefix: {Path(mpicc).parents[1]}}}]
+    buildable: false
+""")
+    return spack
+
+
 def try_spack(folder: Path) -> str:
-    """spack, with the packages and compilers that it is configured for."""
-    spack = ["spack", "-C", folder]
+    """Spack, with the packages and compilers that it is configured for, or the system's."""
+    spack = [get_spack(folder), "-C", folder]
     (folder / "repos.yaml").write_text(f"repos:\n  latecomer: {HERE}/spack/spack_repo/latecomer\n")
     run(*spack, "audit", "packages", "latecomer")
     run(*spack, "install", "--no-cache", "latecomer", "^openmpi")
@@ -109,12 +151,25 @@ def try_spack(folder: Path) -> str:
     return "audited, built and uninstalled by spack"
 
 
+def get_easybuild() -> str:
+    """The program `eb`, from PATH or else from PyPI."""
+    if found := shutil.which("eb"):
+        return found
+    bin_ = TOOLS / "easybuild" / "bin"
+    if not (bin_ / "eb").exists():
+        venv.create(bin_.parent, clear=True, with_pip=True)
+        # setuptools: EasyBuild's own style check wants it beside Python 3.12.
+        run(bin_ / "python", "-m", "pip", "install", "-q", "easybuild>=5", "pycodestyle",
+            "setuptools<82")  # fmt: skip
+    return str(bin_ / "eb")
+
+
 def try_easybuild(folder: Path) -> str:
     """`eb` with the system's compiler; it has no word for removal, so the folders are removed."""
-    recipe = HERE / "easybuild" / f"{NAME}.eb"
+    eb, recipe = get_easybuild(), HERE / "easybuild" / f"{NAME}.eb"
     archive(folder)
-    run("eb", "--check-style", recipe)
-    run("eb", f"--prefix={folder}", f"--sourcepath={folder}", "--modules-tool=EnvironmentModules",
+    run(eb, "--check-style", recipe)
+    run(eb, f"--prefix={folder}", f"--sourcepath={folder}", "--modules-tool=EnvironmentModules",
         "--module-syntax=Tcl", "--allow-use-as-root-and-accept-consequences", recipe)  # fmt: skip
     prefix = folder / "software" / "latecomer"
     examples(folder, prefix / version(), folder / "modules" / "all")

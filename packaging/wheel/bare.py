@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,9 +23,13 @@ exec chroot "$1" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root \
 
 def make_root(root: Path, suite: str, packages: str) -> Path:
     """The folder of a system with packages, which are separated by commas, made where it is not."""
-    if not (root / "etc/hosts").exists():
+    stamp = root / "packages"
+    if not stamp.exists() or stamp.read_text() != packages:
+        shutil.rmtree(root, ignore_errors=True)
+        root.parent.mkdir(parents=True, exist_ok=True)
         run("mmdebstrap", "--variant=minbase", f"--include={packages}", suite, root)
         (root / "etc/hosts").write_text(f"127.0.0.1 localhost {platform.node()}\n")
+        stamp.write_text(packages)
     return root
 
 

@@ -3,7 +3,9 @@
     .venv/bin/python packaging/wheel/try.py WHEEL [bullseye|bookworm|trixie]...
 
 needs root, mmdebstrap, and the folders of make.py's last run. Each system has Python and its own
-Open MPI and MPICH, and neither a compiler nor a network. MPI 5's ABI is that of MPICH's wheel.
+Open MPI and MPICH, and neither a compiler nor a network. MPI 5's ABI is that of MPICH's wheel. The
+seconds of a line are from `pip install` to the first sentence. Then the module file inside the
+wheel, and `latecomer.Communicator` with mpi4py's wheel, are tried.
 """
 
 from __future__ import annotations
@@ -23,14 +25,28 @@ from old_glibc import run, words_for
 
 SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # and their Python
 OLDEST = (3, 10)
-PACKAGES = "python3,python3-venv,openmpi-bin,mpich"
+PACKAGES = "python3,python3-venv,openmpi-bin,mpich,environment-modules"
 PROGRAM = ROOT / "examples" / "late" / "late.c"  # rank 1 is late in it
 FOUND = "Rank 1 on host"
+SUMS = """from array import array
+from mpi4py import MPI
+import latecomer
+comm = latecomer.Communicator(MPI.COMM_WORLD, algorithm={"allreduce": "ring"})
+mine, total = array("d", [1]) * 65536, array("d", [0]) * 65536
+comm.Allreduce(mine, total)
+if comm.rank == 0 and total[-1] == comm.size:
+    print(comm.stats().handled, "call of mpi4py handled")
+"""
 LAUNCH = {
-    "openmpi": "mpirun.openmpi --oversubscribe -n 4 {set} {app}",
-    "mpich": "mpiexec.mpich {set} -n 4 {app}",
-    "abi": "/opt/v/bin/mpiexec {set} -n 4 {app}",
+    "openmpi": "mpirun.openmpi --oversubscribe -n 2 {set} {app}",
+    "mpich": "mpiexec.mpich {set} -n 2 {app}",
+    "abi": "/opt/v/bin/mpiexec {set} -n 2 {app}",
 }
+INSTALL = "python3 -m venv /opt/v; /opt/v/bin/pip install -q --no-index --find-links {} {}"
+MODULE = """. /usr/share/modules/init/sh
+module use /opt/v/lib/python3*/site-packages/latecomer/share/modulefiles
+module load latecomer
+export LATECOMER=observe"""
 
 
 def check(wheel: Path, suites: list[str]) -> None:
@@ -54,7 +70,9 @@ def collect(wheel: Path, tools: Path, folder: Path) -> None:
         run(tools / "python", "-m", "pip", "download", "-q", "--disable-pip-version-check",
             "--only-binary", ":all:", "-d", folder, "--python-version", version,
             *(word for name in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
-              for word in ("--platform", f"{name}_x86_64")), *needed, "mpich")  # fmt: skip
+              for word in ("--platform", f"{name}_x86_64")),
+            *needed, "mpich", "mpi4py")  # fmt: skip
+    (folder / "sums.py").write_text(SUMS)
     for family in mpi.families():
         wrappers = {family.name: family.mpicc}
         if family.name == "mpich" and family.mpicc:
@@ -70,8 +88,40 @@ def metadata(wheel: Path) -> str:
         return opened.read(name).decode()
 
 
+def ways(family: str, wheel: Path, of_python: bool) -> list[tuple[str, list[str], str]]:
+    """What is tried with a family, each in a fresh system: its name, commands, a sign of success.
+
+    Without a Python for the wheel it is the drop-in library alone, preloaded by hand.
+    """
+    app = f"/opt/given/late-{family}" + ("-debian" if family == "mpich" else "")
+    if not of_python:
+        library = "/opt/v/latecomer/lib/liblatecomer_preload.so"
+        give = "-genv {} {}" if family == "mpich" else "-x {}={}"
+        settings = {"LD_PRELOAD": library, "LATECOMER_STATS": "1", "LATECOMER": "observe"}
+        given = " ".join(give.format(*each) for each in settings.items())
+        unpack = f"python3 -m zipfile -e /opt/given/{wheel.name} /opt/v"
+        launch = f"{LAUNCH[family].format(set=given, app=app)} 20"
+        return [] if family == "abi" else [("preloaded", [unpack, launch], FOUND)]
+    named = f"/opt/given/{wheel.name}" + (" mpich" if family == "abi" else "")
+    install = INSTALL.format("/opt/given", named)
+    if family == "abi":
+        install = f"export LD_LIBRARY_PATH=/opt/v/lib; {install}"
+    launch = LAUNCH[family].format(set="", app=f"{app} 20")
+    found = [
+        ("who is late", [install, f"/opt/v/bin/latecomer run --observe -- {launch}"], FOUND),
+        ("module", [install, MODULE, launch], FOUND),
+    ]
+    if family != "mpich":  # mpi4py's wheel does not find Debian 12's MPICH
+        library = {"openmpi": "libmpi.so.40", "abi": "libmpi.so.12"}[family]
+        app = "/opt/v/bin/python /opt/given/sums.py"
+        words = [f"{install} mpi4py", f"export MPI4PY_LIBMPI={library}",
+                 LAUNCH[family].format(set="", app=app)]  # fmt: skip
+        found.append(("mpi4py", words, "1 call of mpi4py handled"))
+    return found
+
+
 def try_system(suite: str, given: Path, wheel: Path, tools: Path) -> bool:
-    """Prints what a system says of each family; True if each named the late rank."""
+    """Prints what a system says of each family; True if all said what they should."""
     root = make_root(WORK / "roots" / suite, suite, PACKAGES)
     compilers = inside(root, given, "command -v cc gcc c++ g++ clang || true").strip()
     if compilers:
@@ -79,33 +129,17 @@ def try_system(suite: str, given: Path, wheel: Path, tools: Path) -> bool:
     # Debian's MPICH has a name of its own.
     run(tools / "patchelf", "--replace-needed", "libmpi.so.12", "libmpich.so.12",
         "--output", given / "late-mpich-debian", given / "late-mpich")  # fmt: skip
-    install = "python3 -m venv /opt/v; /opt/v/bin/pip install -q --no-index --find-links {} {}"
     of_python = tuple(map(int, SUITES[suite].split("."))) >= OLDEST
     good = True
-    for family, launch in LAUNCH.items():
-        app = f"/opt/given/late-{family}" + ("-debian" if family == "mpich" else "")
-        words = ["export LD_LIBRARY_PATH=/opt/v/lib"] if family == "abi" else []
-        if of_python:
-            named = f"/opt/given/{wheel.name}" + (" mpich" if family == "abi" else "")
-            words.append(install.format("/opt/given", named))
-            words.append(
-                f"/opt/v/bin/latecomer run --observe -- {launch.format(set='', app=app)} 20"
-            )
-        elif family == "abi":
-            continue
-        else:  # its Python is too old: the drop-in library alone
-            words.append(f"python3 -m zipfile -e /opt/given/{wheel.name} /opt/v")
-            library = "/opt/v/latecomer/lib/liblatecomer_preload.so"
-            give = "-genv {} {}" if family == "mpich" else "-x {}={}"
-            settings = {"LD_PRELOAD": library, "LATECOMER_STATS": "1", "LATECOMER": "observe"}
-            given_words = " ".join(give.format(*each) for each in settings.items())
-            words.append(f"{launch.format(set=given_words, app=app)} 20")
-        begin = time.monotonic()
-        said = inside(root, given, "; ".join(words))
-        seconds = time.monotonic() - begin
-        line = next((line for line in said.splitlines() if FOUND in line), "")
-        good = good and bool(line)
-        print(f"{suite} {family}: {seconds:.0f} s: {line or 'NO ANSWER: ' + said}", flush=True)
+    for family in LAUNCH:
+        for name, words, sign in ways(family, wheel, of_python):
+            begin = time.monotonic()
+            said = inside(root, given, "\n".join(words))
+            seconds = time.monotonic() - begin
+            line = next((line for line in said.splitlines() if sign in line), "")
+            good = good and bool(line)
+            text = line or f"NO ANSWER: {said}"
+            print(f"{suite} {family} {name}: {seconds:.0f} s: {text}", flush=True)
     return good
 
 

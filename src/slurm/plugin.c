@@ -6,7 +6,8 @@
  *   optional /opt/latecomer/lib/liblatecomer_slurm.so [default=observe|auto|off]
  *
  * The first of these decides: the option of the step, that of its job, the variable LATECOMER, and
- * the site's default. */
+ * the site's default. No word that is wrong ends a job: a line names it, and the step runs without
+ * the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <limits.h>
@@ -33,27 +34,34 @@ static enum mode mode_of(const char* value, const char* const names[modes]) {
   return unset;
 }
 
+/* `remote`: on a compute node, after the command has checked the value. */
 static int take_option(int number, const char* value, int remote) {
   (void)number;
-  (void)remote;
   const int is_given = value != NULL && value[0] != '\0' && strcmp(value, "(null)") != 0;
   chosen = is_given ? mode_of(value, values) : automatic;
   if (chosen != unset) return 0;
-  slurm_error("latecomer: --latecomer: '%s' is not usable; right would be observe, auto or off",
-              value);
-  return -1;
+  chosen = off;
+  if (!remote) {
+    slurm_error(
+        "latecomer: --latecomer: '%s' is not usable; right would be observe, auto or off; the job "
+        "runs without it",
+        value);
+  }
+  return 0;
 }
 
-static int take_argument(const char* word) {
+static void take_argument(const char* word) {
   static const char name[] = "default=";
   const int is_known = strncmp(word, name, sizeof name - 1) == 0;
-  if (is_known) site = mode_of(word + sizeof name - 1, values);
-  if (is_known && site != unset) return 0;
+  const enum mode mode = is_known ? mode_of(word + sizeof name - 1, values) : unset;
+  if (mode != unset) {
+    site = mode;
+    return;
+  }
   slurm_error(
       "latecomer: plugstack.conf: '%s' is not usable; right would be default=observe, "
-      "default=auto or default=off",
+      "default=auto or default=off; it is ignored",
       word);
-  return -1;
 }
 
 int slurm_spank_init(spank_t spank, int count, char* words[]) {
@@ -65,9 +73,7 @@ int slurm_spank_init(spank_t spank, int count, char* words[]) {
       2, /* with or without a value */
       0,
       take_option};
-  for (int i = 0; i < count; ++i) {
-    if (take_argument(words[i]) != 0) return -1;
-  }
+  for (int i = 0; i < count; ++i) take_argument(words[i]);
   return spank_option_register(spank, &option) == ESPANK_SUCCESS ? 0 : -1;
 }
 

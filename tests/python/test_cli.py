@@ -130,51 +130,6 @@ def test_a_missing_core_is_an_error_and_no_traceback():
     assert "./demo or ./test" in done.stderr
 
 
-# ---- the shell, and manual pages
-
-COMPLETED = """
-source {script}
-complete() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _latecomer; echo "${{COMPREPLY[@]}}"; }}
-complete latecomer veri
-complete latecomer lab ru
-complete latecomer lab run --clo
-complete latecomer bench --place l
-complete latecomer verify --algorithms rabens
-complete latecomer show two_
-complete latecomer simulate --arriv
-"""
-
-
-def test_words_are_completed_by_bash(capsys, tmp_path):
-    code, out, err = run(capsys, "completion", "bash")
-    assert (code, err) == (0, "")
-    script = tmp_path / "latecomer"
-    script.write_text(out)
-    asked = COMPLETED.replace("complete()", "ask()").replace("\ncomplete ", "\nask ")
-    done = subprocess.run(
-        ["bash", "-c", asked.format(script=script)], capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [
-        "verify", "run", "--clock-skew", "lab local", "rabenseifner", "two_tree", "--arrivals"
-    ]  # fmt: skip
-    assert run(capsys, "completion", "zsh")[1].endswith(out)
-    assert "SHELL: 'tcsh'; give bash or zsh" in run(capsys, "completion", "tcsh")[2]
-
-
-def test_each_verb_has_a_manual_page(tmp_path):
-    script = ROOT / "tools" / "man_pages.py"
-    subprocess.run([sys.executable, script, tmp_path, "1.2.3"], check=True,
-                   env=os.environ | {"PYTHONPATH": str(ROOT / "python")})  # fmt: skip
-    assert {f"latecomer-{verb}.1" for verb in (*VERBS, "lab-run")} <= {
-        file.name for file in tmp_path.iterdir()
-    }
-    page = (tmp_path / "latecomer-show.1").read_text()
-    assert page.startswith('.TH LATECOMER-SHOW 1 "" "latecomer 1.2.3" "latecomer"\n.SH NAME\n')
-    assert "\n.B \\-n, \\-\\-ranks P\n" in page
-    assert not [line for line in page.splitlines() if line.startswith("'")]
-
-
 # ---- the script at the root of the clone
 
 

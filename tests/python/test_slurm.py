@@ -63,7 +63,7 @@ LATECOMER=observe srun -n 2 --mpi=pmix --latecomer=off {app}; echo off
 LATECOMER=observe srun -n 2 --mpi=pmix {app}; echo variable
 LATECOMER=off srun -n 2 --mpi=pmix --latecomer=observe {app}; echo option
 LD_PRELOAD=libm.so.6 srun -n 2 --latecomer=observe sh -c 'echo $LATECOMER $LD_PRELOAD'
-srun -n 2 --latecomer=often {app} || echo refused
+srun -n 2 --mpi=pmix --latecomer=often {app}; echo wrong
 """
 BATCH = "srun --mpi=pmix {app}; echo job; srun --mpi=pmix --latecomer=off {app}; echo step"
 
@@ -87,9 +87,10 @@ def test_the_plug_in_switches_jobs_and_steps(with_slurm, tmp_path):
     assert lines[:-1] == [
         "- -", "- -", "plain", "on yes", "on yes", "bare", "off -", "off -", "off",
         "observe yes", "observe yes", "variable", "observe yes", "observe yes", "option",
-        f"observe {before}", f"observe {before}", "refused",
+        f"observe {before}", f"observe {before}", "off -", "off -", "wrong",
     ]  # fmt: skip
     assert "--latecomer: 'often' is not usable; right would be observe, auto or off" in job.stderr
+    assert job.stderr.count("'often'") == 1
     steps = [line for line in out.read_text().splitlines() if not line.startswith("latecomer: ")]
     assert steps == ["observe yes", "observe yes", "job", "off -", "off -", "step"]
 
