@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <vector>
 
 #include "base/types.hpp"
 
@@ -96,6 +98,25 @@ class Review {
                    [](double mine, double theirs) { return std::min(mine, theirs); });
   }
   [[nodiscard]] std::span<double> values() { return values_; }
+
+  // A review as bytes, for messages. Bytes of another length are an empty one.
+  [[nodiscard]] std::vector<char> bytes() const {
+    std::vector<char> all(sizeof values_);
+    std::memcpy(all.data(), values_.data(), all.size());
+    return all;
+  }
+  [[nodiscard]] static Review of_bytes(const std::vector<char>& bytes) {
+    Review one;
+    if (bytes.size() == sizeof values_) {
+      std::memcpy(one.values_.data(), bytes.data(), bytes.size());
+    }
+    return one;
+  }
+  static void merge_bytes(std::vector<char>& mine, const std::vector<char>& theirs) {
+    Review all = of_bytes(mine);
+    all.merge(of_bytes(theirs));
+    mine = all.bytes();
+  }
 
  private:
   static std::size_t place(Reviewed by, std::size_t ago) {

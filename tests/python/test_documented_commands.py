@@ -21,6 +21,7 @@ SECONDS = 30  # for each command
 LONG = (
     "--nodes 2-64 --bytes 1KiB,64KiB,4MiB",
     "verify --ranks 1-17 --patterns 20",
+    "--ranks 1-64 --all",
     "jitter=0.6",
     "switch48.xml",
     "--delay 178ms,356ms,711ms",

@@ -33,11 +33,9 @@ std::vector<Introduced> read(const Told& told) {
   return all;
 }
 
-template <class Content>
-Told tell(const Content& content) {
-  static_assert(std::is_trivially_copyable_v<Content>);
-  Told told(sizeof content);
-  std::memcpy(told.data(), &content, sizeof content);
+Told tell(const Introduced& mine) {
+  Told told(sizeof mine);
+  std::memcpy(told.data(), &mine, sizeof mine);
   return told;
 }
 
@@ -93,25 +91,12 @@ int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
 
 bool review_by_meeting(CommState& state, const Problem& problem, Review& review) {
   const ReleasedCommLock released(state.lock);
-  static_assert(std::is_trivially_copyable_v<Review>);
-  const auto read_review = [](const Told& told) {
-    Review one;
-    if (told.size() == sizeof one) std::memcpy(&one, told.data(), sizeof one);
-    return one;
-  };
-  Told told = tell(review);
-  const Met met = meet(
-      occasion(state, "review of " + std::to_string(problem.count) + ' ' +
-                          std::string(to_string(problem.collective))),
-      told,
-      [&](Told& mine, const Told& theirs) {
-        Review all = read_review(mine);
-        all.merge(read_review(theirs));
-        mine = tell(all);
-      },
-      [](const Told&) { return true; });
+  Told told = review.bytes();
+  const Met met = meet(occasion(state, "review of " + std::to_string(problem.count) + ' ' +
+                                           std::string(to_string(problem.collective))),
+                       told, Review::merge_bytes, [](const Told&) { return true; });
   if (met == Met::agreed) {
-    review = read_review(told);
+    review = Review::of_bytes(told);
     return true;
   }
   state.resources_failed = true;

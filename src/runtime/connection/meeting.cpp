@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <list>
@@ -11,7 +10,6 @@
 #include <string>
 #include <utility>
 
-#include "patterns/trees.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/shared_comm.hpp"
 #include "runtime/report/log.hpp"
@@ -23,14 +21,11 @@ namespace {
 
 std::atomic<bool> gave_up{false};
 
-/// The steps of a meeting, in their order.
-enum class Step : std::uint64_t { here, result, accepts, verdict };
-
 struct Head {
   std::uint64_t identity;
   std::uint64_t number;
   std::uint64_t about;
-  Step step;
+  MeetingRank::Step step;
   Met met;  // of a verdict, or so far
 };
 
@@ -90,123 +85,76 @@ class Post {
   std::list<Letter> kept_;
 };
 
+/// Carries the messages of one rank's part.
 class Meeting {
  public:
   explicit Meeting(const Occasion& occasion)
-      : occasion_(occasion),
-        members_(*occasion.identity.members),
-        node_(binomial_node(members_.count(), occasion.identity.me)),
-        begin_(monotonic_clock()) {}
+      : occasion_(occasion), members_(*occasion.identity.members), begin_(monotonic_clock()) {}
 
-  template <class Merge, class Accept>
-  Met operator()(Told& told, Merge&& merge, Accept&& accept) {
-    if (!hear_children(told, merge)) {
-      tell_parent(Step::here, Met::missed, {});
-      return tell_children(Step::result, Met::missed, {});
-    }
-    tell_parent(Step::here, Met::agreed, told);
-    if (!node_.root()) {
-      auto result = hear_parent(Step::result, patience_above());
-      if (!result && occasion_.identity.me == node_.parent + 1) report(node_.parent);
-      if (!result || result->head.met == Met::missed) {
-        return tell_children(Step::result, Met::missed, {});
+  Met operator()(Told& told, MeetingRank::Merge merge,
+                 const std::function<bool(const Told& result)>& accept) {
+    MeetingRank rank(members_.count(), occasion_.identity.me, occasion_.about, occasion_.patience,
+                     std::move(told), merge);
+    act(rank.come());
+    while (!rank.over()) {
+      if (rank.asked()) {
+        const bool accepts = accept(rank.told());
+        act(rank.answer(accepts, over()));
+      } else {
+        const auto message = hear(rank.awaited());
+        act(message ? rank.hear(*message, over()) : rank.miss(over()));
       }
-      told = std::move(result->told);
     }
-    (void)tell_children(Step::result, Met::agreed, told);
-    Met met =
-        std::min(accept(std::as_const(told)) ? Met::agreed : Met::declined, hear_acceptance());
-    tell_parent(Step::accepts, met, {});
-    if (!node_.root() && met != Met::missed) {
-      const auto verdict = hear_parent(Step::verdict, std::nullopt);
-      met = verdict ? verdict->head.met : Met::missed;
-    }
-    return tell_children(Step::verdict, met, {});
+    told = rank.told();
+    return rank.met();
   }
 
  private:
-  [[nodiscard]] Head head(Step step, Met met) const {
+  [[nodiscard]] Seconds over() const { return monotonic_clock() - begin_; }
+  [[nodiscard]] Head head(MeetingRank::Step step, Met met) const {
     return {occasion_.identity.name, occasion_.number, occasion_.about, step, met};
   }
-  /// Ranks between the given one and the leaf that is farthest from it.
-  [[nodiscard]] int height(Rank rank) const {
-    const Rank count = members_.count();
-    const Rank step = rank == 0 ? count : std::min(rank & -rank, count - rank);
-    return std::bit_width(static_cast<unsigned>(step - 1));
-  }
-  /// The ranks above may each wait for one below them that does not come.
-  [[nodiscard]] Seconds patience_above() const { return occasion_.patience * (height(0) + 2); }
-
-  /// Without `patience`: as long as it takes.
-  std::optional<Letter> hear(Rank rank, Step step, std::optional<Seconds> patience) {
-    std::optional<Letter> message;
+  std::optional<MeetingRank::Message> hear(const MeetingRank::Awaited& awaited) {
+    std::optional<Letter> found;
     Post& post = Post::instance();
-    const Seconds over = monotonic_clock() - begin_;
-    const Seconds left = patience ? std::max(0.0, *patience - over) : 1e9;
     (void)wait_until(
         [&] {
-          message = post.receive(members_.place(rank), head(step, Met::agreed));
-          return message.has_value() || post.failed();
+          found = post.receive(members_.place(awaited.from), head(awaited.step, Met::agreed));
+          return found.has_value() || post.failed();
         },
-        left);
-    return message;
+        awaited.until - over());
+    if (!found) return std::nullopt;
+    return MeetingRank::Message{awaited.step, found->head.met, found->head.about,
+                                std::move(found->told)};
   }
-  std::optional<Letter> hear_parent(Step step, std::optional<Seconds> patience) {
-    return hear(node_.parent, step, patience);
-  }
-  template <class Merge>
-  bool hear_children(Told& told, Merge&& merge) {
-    bool all = true;
-    for (const TreeNode::Child& child : node_.children) {
-      if (!all) break;
-      const auto here = hear(child.rank, Step::here, occasion_.patience * (height(child.rank) + 1));
-      if (!here) report(child.rank);
-      all = here && here->head.met != Met::missed && here->head.about == occasion_.about;
-      if (all) merge(told, here->told);
+  void act(const MeetingRank::Actions& actions) const {
+    for (const auto& [to, message] : actions.tell) {
+      Post::instance().send(members_.place(to), head(message.step, message.met), message.told);
     }
-    return all;
-  }
-  Met hear_acceptance() {
-    Met met = Met::agreed;
-    for (const TreeNode::Child& child : node_.children) {
-      const Seconds so_far = monotonic_clock() - begin_;
-      const auto accepts =
-          hear(child.rank, Step::accepts, so_far + occasion_.patience * (height(child.rank) + 1));
-      met = std::min(met, accepts ? accepts->head.met : Met::missed);
+    if (actions.missed) {
+      report(*actions.missed, "did not come to link ranks",
+             "it calls MPI past the drop-in library, or was stopped; the MPI library carries out "
+             "the calls of communicators that are not linked yet");
     }
-    return met;
-  }
-  /// Says which rank did not come; one of those that waited for it does.
-  void report(Rank rank) const {
-    const std::string who = std::to_string(members_.place(rank));
-    log_line("rank " + who + " of MPI_COMM_WORLD did not come to link ranks within " +
-             std::to_string(std::lround(monotonic_clock() - begin_)) +
-             " s: it calls MPI past the drop-in library, or was stopped; the MPI library carries "
-             "out the calls of communicators that are not linked yet");
-  }
-  void tell_parent(Step step, Met met, const Told& told) {
-    if (!node_.root()) tell(node_.parent, step, met, told);
-  }
-  Met tell_children(Step step, Met met, const Told& told) {
-    for (auto child = node_.children.rbegin(); child != node_.children.rend(); ++child) {
-      tell(child->rank, step, met, told);
+    if (actions.awaited) {
+      report(*actions.awaited, "came, and has not said whether all accept",
+             "this rank waits for it, since others may have accepted");
     }
-    return met;
   }
-  void tell(Rank rank, Step step, Met met, const Told& told) {
-    Post::instance().send(members_.place(rank), head(step, met), told);
+  /// Says which rank is missing.
+  void report(Rank rank, const char* what, const char* why) const {
+    log_line("rank " + std::to_string(members_.place(rank)) + " of MPI_COMM_WORLD " + what +
+             " within " + std::to_string(std::lround(over())) + " s: " + why);
   }
 
   const Occasion& occasion_;
   const Members& members_;
-  TreeNode node_;
   Seconds begin_;
 };
 
 }  // namespace
 
-Met meet(const Occasion& occasion, Told& told,
-         const std::function<void(Told& all, const Told& theirs)>& merge,
+Met meet(const Occasion& occasion, Told& told, MeetingRank::Merge merge,
          const std::function<bool(const Told& result)>& accept) {
   if (gave_up) return Met::missed;
   const Met met = Meeting(occasion)(told, merge, accept);

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/random.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/algorithms/bcast/arrival_world.hpp"
+#include "unit/explore.hpp"
 
 namespace latecomer {
 namespace {
@@ -38,23 +38,13 @@ void look_at(const ArrivalWorld& world, const std::vector<ArrivalWorld::Event>& 
   if (arrivals && world.keeps_waiting()) ++found.waiting;
 }
 
-/// Every world that can be reached, once.
 Found explore(const Feeding& feeding, Rules rules) {
   Found found;
-  std::unordered_set<std::string> seen;
-  std::vector<ArrivalWorld> open = {ArrivalWorld(feeding, rules)};
-  seen.insert(open.back().key());
-  while (!open.empty()) {
-    const ArrivalWorld world = std::move(open.back());
-    open.pop_back();
-    const auto events = world.events();
-    look_at(world, events, found);
-    for (const auto& event : events) {
-      ArrivalWorld next = world;
-      next.happen(event);
-      if (seen.insert(next.key()).second) open.push_back(std::move(next));
-    }
-  }
+  testing::explore(ArrivalWorld(feeding, rules),
+                   [&](const ArrivalWorld& world, const auto& events) {
+                     look_at(world, events, found);
+                     return true;
+                   });
   return found;
 }
 

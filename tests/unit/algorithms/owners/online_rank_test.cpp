@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/random.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/algorithms/owners/online_world.hpp"
+#include "unit/explore.hpp"
 
 namespace latecomer {
 namespace {
@@ -34,24 +34,13 @@ std::string look_at_online(const OnlineWorld& world, bool over, Explored& found)
   return wrong;
 }
 
-/// Every world that can be reached, once, up to the first mistake.
+/// Up to the first mistake.
 Explored explore_online(const OnlineCall& call, OnlineRules rules) {
   Explored found;
-  std::unordered_set<std::string> seen;
-  std::vector<OnlineWorld> open = {OnlineWorld(call, rules)};
-  seen.insert(open.back().key());
-  while (!open.empty()) {
-    const OnlineWorld world = std::move(open.back());
-    open.pop_back();
-    const auto events = world.events();
+  testing::explore(OnlineWorld(call, rules), [&](const OnlineWorld& world, const auto& events) {
     found.mistake = look_at_online(world, events.empty(), found);
-    if (!found.mistake.empty()) return found;
-    for (const auto& event : events) {
-      OnlineWorld next = world;
-      next.happen(event);
-      if (seen.insert(next.key()).second) open.push_back(std::move(next));
-    }
-  }
+    return found.mistake.empty();
+  });
   return found;
 }
 

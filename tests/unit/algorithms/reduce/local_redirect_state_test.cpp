@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <unordered_set>
-
 #include "base/random.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/algorithms/reduce/line_world.hpp"
+#include "unit/explore.hpp"
 
 namespace latecomer {
 namespace {
@@ -28,26 +27,15 @@ struct Found {
   std::size_t confused = 0;
 };
 
-/// Every world that can be reached, once.
 template <class Member>
 Found explore(Rank ranks) {
+  using World = LineWorld<Member>;
   Found found;
-  std::unordered_set<std::string> seen;
-  std::vector<LineWorld<Member>> open = {LineWorld<Member>(ranks)};
-  seen.insert(open.back().key());
-  while (!open.empty()) {
-    const LineWorld<Member> world = std::move(open.back());
-    open.pop_back();
-    ++found.worlds;
+  found.worlds = testing::explore(World(ranks), [&](const World& world, const auto& events) {
     if (world.confused()) ++found.confused;
-    const auto events = world.events();
     if (events.empty()) ++(world.over() ? found.ends : found.stuck);
-    for (const auto& event : events) {
-      LineWorld<Member> next = world;
-      next.happen(event);
-      if (seen.insert(next.key()).second) open.push_back(std::move(next));
-    }
-  }
+    return true;
+  });
   return found;
 }
 

@@ -1,0 +1,174 @@
+#include "agreement/meeting_rank.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace latecomer {
+
+MeetingRank::MeetingRank(Rank ranks, Rank me, std::uint64_t about, Seconds patience, Told told,
+                         Merge merge)
+    : ranks_(ranks),
+      me_(me),
+      about_(about),
+      patience_(patience),
+      told_(std::move(told)),
+      merge_(merge),
+      node_(binomial_node(ranks, me)) {}
+
+MeetingRank::Actions MeetingRank::come() {
+  Actions next;
+  await_child(next);
+  return next;
+}
+
+MeetingRank::Awaited MeetingRank::awaited() const {
+  switch (part_) {
+    case Part::coming:
+      return {child(), Step::here, until_};
+    case Part::accepts:
+      return {child(), Step::accepts, until_};
+    case Part::result:
+      return {node_.parent, Step::result, until_};
+    default:
+      return {node_.parent, Step::verdict, until_};
+  }
+}
+
+MeetingRank::Actions MeetingRank::answer(bool accepts, Seconds now) {
+  Actions next;
+  if (!accepts) met_ = Met::declined;
+  child_ = 0;
+  await_acceptance(now, next);
+  return next;
+}
+
+MeetingRank::Actions MeetingRank::hear(const Message& message, Seconds now) {
+  Actions next;
+  const bool missed = message.met == Met::missed;
+  switch (part_) {
+    case Part::coming:
+      if (missed || message.about != about_) {
+        fail(next);
+        break;
+      }
+      merge_(told_, message.told);
+      ++child_;
+      await_child(next);
+      break;
+    case Part::result:
+      if (missed) {
+        fail(next);
+        break;
+      }
+      told_ = message.told;
+      ask(next);
+      break;
+    case Part::accepts:
+      met_ = std::min(met_, message.met);
+      ++child_;
+      await_acceptance(now, next);
+      break;
+    default:
+      met_ = message.met;
+      end(Step::verdict, next);
+  }
+  return next;
+}
+
+MeetingRank::Actions MeetingRank::miss(Seconds now) {
+  Actions next;
+  switch (part_) {
+    case Part::coming:
+      next.missed = child();
+      fail(next);
+      break;
+    case Part::result:
+      if (me_ == node_.parent + 1) next.missed = node_.parent;  // one of those that wait for it
+      fail(next);
+      break;
+    case Part::accepts:
+      next.missed = child();
+      met_ = Met::missed;
+      ++child_;
+      await_acceptance(now, next);
+      break;
+    default:
+      if (until_ < kNever) {
+        next.awaited = node_.parent;
+        until_ = kNever;
+        break;
+      }
+      met_ = Met::missed;
+      end(Step::verdict, next);
+  }
+  return next;
+}
+
+std::vector<Count> MeetingRank::state() const {
+  return {static_cast<Count>(part_), static_cast<Count>(child_), static_cast<Count>(met_),
+          until_ < kNever ? 1 : 0};
+}
+
+int MeetingRank::height(Rank rank) const {
+  const Rank step = rank == 0 ? ranks_ : std::min(rank & -rank, ranks_ - rank);
+  return std::bit_width(static_cast<unsigned>(step - 1));
+}
+
+/// All those below come first.
+void MeetingRank::await_child(Actions& next) {
+  if (child_ < node_.children.size()) {
+    until_ = patience_ * (height(child()) + 1);
+    return;
+  }
+  if (node_.root()) return ask(next);
+  tell_parent(Step::here, Met::agreed, next);
+  part_ = Part::result;
+  until_ = patience_above();
+}
+
+void MeetingRank::ask(Actions& next) {
+  tell_children(Step::result, Met::agreed, next);
+  part_ = Part::asked;
+}
+
+void MeetingRank::await_acceptance(Seconds now, Actions& next) {
+  if (child_ < node_.children.size()) {
+    part_ = Part::accepts;
+    until_ = now + patience_ * (height(child()) + 1);
+    return;
+  }
+  tell_parent(Step::accepts, met_, next);
+  if (node_.root() || met_ == Met::missed) return end(Step::verdict, next);
+  part_ = Part::verdict;
+  until_ = now + patience_above();
+}
+
+/// Before the result: those above and below leave, too.
+void MeetingRank::fail(Actions& next) {
+  met_ = Met::missed;
+  if (part_ == Part::coming) tell_parent(Step::here, met_, next);
+  end(Step::result, next);
+}
+
+void MeetingRank::end(Step step, Actions& next) {
+  tell_children(step, met_, next);
+  part_ = Part::over;
+}
+
+void MeetingRank::tell_parent(Step step, Met met, Actions& next) const {
+  if (!node_.root()) next.tell.emplace_back(node_.parent, message(step, met));
+}
+
+void MeetingRank::tell_children(Step step, Met met, Actions& next) const {
+  for (auto each = node_.children.rbegin(); each != node_.children.rend(); ++each) {
+    next.tell.emplace_back(each->rank, message(step, met));
+  }
+}
+
+/// What was told goes up once and down once.
+MeetingRank::Message MeetingRank::message(Step step, Met met) const {
+  const bool tells = met == Met::agreed && (step == Step::here || step == Step::result);
+  return {step, met, about_, tells ? told_ : Told()};
+}
+
+}  // namespace latecomer

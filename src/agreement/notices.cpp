@@ -1,0 +1,119 @@
+#include "agreement/notices.hpp"
+
+#include <algorithm>
+
+namespace latecomer {
+
+void Notices::continue_after(std::uint64_t position, std::uint64_t calls) {
+  earlier_ = position;
+  earlier_calls_ = calls;
+  history_.fill({});
+  here_ = {position + 1, calls + 1};
+}
+
+void Notices::set_place(const Place& place) {
+  here_ = place;
+  asked_.clear();
+  if (place.part == Part::none) announced_ = false;
+  if (place.part == Part::announcement) announced_ = true;
+  if (place.part <= Part::announcement) return;
+  history_[noted_++ % kHistory] = {place, announced_};
+}
+
+void Notices::enter_call(std::uint64_t position, std::uint64_t call) {
+  set_place({position, call});
+}
+
+void Notices::enter_part(Part part, std::uint64_t plan_hash) {
+  set_place({here_.position, here_.call, part, plan_hash});
+}
+
+void Notices::leave_to_library(std::uint64_t position) {
+  set_place({position, here_.call, Part::left});
+}
+
+std::optional<Notices::Notice> Notices::ask(Rank peer) {
+  if (std::ranges::find(asked_, peer) != asked_.end()) return std::nullopt;
+  asked_.push_back(peer);
+  return Notice{kAsk, here_};
+}
+
+bool Notices::has_failed(Rank peer) const {
+  return std::ranges::find(failed_, peer) != failed_.end();
+}
+
+void Notices::hear(Rank from, const Notice& notice) {
+  unread_.push_back({from, notice});
+  if (notice.kind == kFailed && !is_earlier_communicators(notice)) failed_.push_back(from);
+}
+
+std::optional<std::string> Notices::check() {
+  std::optional<std::string> wrong;
+  const auto is_past = [&](const Received& received) {
+    if (received.notice.kind == kAsk && is_ahead(received.notice)) return false;
+    if (!wrong) wrong = conflict_of(received);
+    return true;
+  };
+  unread_.erase(std::remove_if(unread_.begin(), unread_.end(), is_past), unread_.end());
+  return wrong;
+}
+
+std::optional<std::string> Notices::check_left() const {
+  for (const Received& received : unread_) {
+    if (received.notice.kind != kAsk || is_ahead(received.notice)) continue;
+    if (auto wrong = conflict_of(received)) return wrong;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::uint64_t> Notices::state() const {
+  std::vector<std::uint64_t> all;
+  const auto add = [&](const Place& place) {
+    all.insert(all.end(), {place.position, place.call, static_cast<std::uint64_t>(place.part),
+                           place.plan_hash});
+  };
+  add(here_);
+  all.push_back(announced_ ? 1 : 0);
+  for (const auto& [place, announced] : history_) add(place), all.push_back(announced ? 1 : 0);
+  for (const auto& [from, notice] : unread_) {
+    all.insert(all.end(), {static_cast<std::uint64_t>(from), notice.kind});
+    add(notice.from);
+  }
+  for (const auto& ranks : {asked_, failed_}) {
+    all.insert(all.end(), ranks.begin(), ranks.end());
+    all.push_back(~std::uint64_t{0});
+  }
+  return all;
+}
+
+/// True if this rank may still reach the notice's place.
+bool Notices::is_ahead(const Notice& notice) const {
+  const Place& place = notice.from;
+  return place.position > here_.position ||
+         (place.position == here_.position && here_.part < std::max(place.part, Part::plan));
+}
+
+/// Returns the conflict that a notice reveals. Notices of unknown kinds are ignored.
+std::optional<std::string> Notices::conflict_of(const Received& received) const {
+  const Notice& notice = received.notice;
+  if (notice.kind > kFailed || is_earlier_communicators(notice)) return std::nullopt;
+  const std::string who = "rank " + std::to_string(received.from);
+  const std::string where = " in call " + std::to_string(notice.from.call - earlier_calls_);
+  if (notice.kind == kFailed) return who + " failed" + where;
+  for (const auto& [place, announced] : history_) {
+    if (place.position != notice.from.position) continue;
+    if (place.part == Part::left) {
+      return who + " waits" + where + ", which this rank left to the MPI library";
+    }
+    if (notice.from.part == Part::announcement && !announced) {
+      return who + " waits" + where +
+             " for rank 0 to announce a plan, and this rank made its own: do the counts differ?";
+    }
+    if (place.part == notice.from.part && place.plan_hash != notice.from.plan_hash) {
+      return who + " follows another plan than this rank" + where;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace latecomer

@@ -1,0 +1,124 @@
+// Notices of trouble in all orders of events: ranks that ask at any moment, and one that follows
+// another plan, leaves a call to the library, fails or stops.
+#include "agreement/notices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "unit/agreement/notices_world.hpp"
+#include "unit/explore.hpp"
+
+namespace latecomer {
+namespace {
+
+using testing::NoticedCall;
+using testing::NoticedRules;
+using testing::NoticesWorld;
+using Calls = std::vector<NoticedCall>;
+
+struct NoticesFound {
+  std::size_t worlds = 0;
+  std::set<std::string> lies;
+  std::set<std::string> kinds;      // of texts, without ranks and calls
+  std::size_t waiting = 0;          // ends in which a rank waits for ever
+  std::size_t waiting_for_one = 0;  // likewise, and one has stopped
+  std::size_t finished = 0;         // ends in which a rank finished its calls
+};
+
+/// What a rank said, without numbers. Empty: it is not true.
+std::string kind_of(const NoticesWorld& world, const Calls& calls, const NoticesWorld::Text& said) {
+  const auto other = static_cast<Rank>(said.text[5] - '0');
+  const NoticedCall& first = calls.front();
+  if (said.text.find(" failed in call ") == 6) return world.failed(other) ? "failed" : "";
+  if (said.text.find(" in call 1") == std::string::npos) return "";
+  if (said.text.find(" follows another plan") == 6) {
+    return first.differs == said.rank || first.differs == other ? "follows another plan" : "";
+  }
+  if (said.text.find("to announce a plan") != std::string::npos) {
+    return first.announced && first.differs == said.rank ? "not announced" : "";
+  }
+  return first.leaves == said.rank ? "left" : "";
+}
+
+NoticesFound explore_notices(Rank ranks, const Calls& calls, NoticedRules rules) {
+  NoticesFound found;
+  found.worlds = testing::explore(
+      NoticesWorld(ranks, calls, rules), [&](const NoticesWorld& world, const auto& events) {
+        for (const auto& said : world.texts()) {
+          const std::string kind = kind_of(world, calls, said);
+          if (kind.empty()) found.lies.insert(std::to_string(said.rank) + " says: " + said.text);
+          found.kinds.insert(kind);
+        }
+        if (!events.empty()) return true;
+        for (Rank rank = 0; rank < world.ranks(); ++rank) {
+          if (world.stopped(rank) || world.failed(rank)) continue;
+          if (world.finished(rank)) {
+            ++found.finished;
+          } else {
+            ++(world.has_stopped() ? found.waiting_for_one : found.waiting);
+          }
+        }
+        return true;
+      });
+  return found;
+}
+
+constexpr NoticedCall kRooted{.all = false};
+
+/// Questions at any moment about calls that are over, that ranks are in, and that are to come.
+TEST(Notices, InAllOrdersOfEventsNobodyIsAccusedWhereAllIsWell) {
+  std::size_t worlds = 0;
+  const auto well = [&](Rank ranks, const Calls& calls, NoticedRules rules) {
+    const NoticesFound found = explore_notices(ranks, calls, rules);
+    EXPECT_TRUE(found.kinds.empty()) << *found.kinds.begin();
+    EXPECT_EQ(found.waiting, 0U);
+    EXPECT_GT(found.finished, 0U);
+    EXPECT_EQ(found.waiting_for_one > 0, rules.stops);
+    worlds += found.worlds;
+  };
+  well(2, {kRooted, {.exchange = true}, {}}, {});
+  well(2, {{.announced = true, .exchange = true}, {}}, {});
+  for (Rank asker = 0; asker < 3; ++asker) {
+    well(3, {kRooted, {.exchange = true}}, {.asker = asker});
+    well(3, {{.announced = true}, {}}, {.asker = asker});
+    well(3, {kRooted, {}}, {.stops = true, .asker = asker});
+  }
+  well(4, {kRooted, {}}, {.asker = 3});
+  RecordProperty("worlds", static_cast<int>(worlds));
+}
+
+TEST(Notices, InAllOrdersOfEventsAllLearnOfTroubleAndTellTheTruth) {
+  std::size_t worlds = 0;
+  const auto trouble = [&](Rank ranks, const Calls& calls, NoticedRules rules,
+                           const std::set<std::string>& kinds) {
+    const NoticesFound found = explore_notices(ranks, calls, rules);
+    EXPECT_TRUE(found.lies.empty()) << *found.lies.begin();
+    EXPECT_EQ(found.waiting, 0U);
+    EXPECT_EQ(found.finished > 0, rules.fails >= 0);  // it need not fail
+    EXPECT_EQ(found.kinds, kinds);
+    worlds += found.worlds;
+  };
+  for (Rank who = 0; who < 3; ++who) {
+    if (who < 2) {  // with the third one there are as many orders as with the second
+      trouble(3, {{.all = false, .differs = who}, {}}, {}, {"failed", "follows another plan"});
+    }
+    trouble(3, {{.differs = who}, {}}, {}, {"failed", "follows another plan"});
+    trouble(3, {{.leaves = who}, {}}, {}, {"failed", "left"});
+    trouble(3, {kRooted, {}}, {.fails = who, .asker = 0}, {"failed"});
+  }
+  trouble(2, {{.announced = true, .differs = 0}, {}}, {}, {"failed", "not announced"});
+  trouble(2, {{.announced = true, .differs = 1}, {}}, {},
+          {"failed", "follows another plan", "not announced"});
+  trouble(3, {{.announced = true, .differs = 0}, {}}, {}, {"failed", "not announced"});
+  RecordProperty("worlds", static_cast<int>(worlds));
+}
+
+/// The search finds the fault of a rank that forgets what it cannot answer yet.
+TEST(Notices, QuestionsAboutCallsToComeMustBeKept) {
+  EXPECT_EQ(explore_notices(2, {{.all = false, .differs = 0}, {}}, {}).waiting, 0U);
+  EXPECT_GT(explore_notices(2, {{.all = false, .differs = 0}, {}}, {.forgets = true}).waiting, 0U);
+}
+
+}  // namespace
+}  // namespace latecomer
