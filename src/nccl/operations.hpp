@@ -17,7 +17,7 @@ namespace latecomer::nccl {
 /// What NCCL gets for an event and gives back: no address, since it may come back when the event is
 /// long forgotten.
 struct Handle {
-  enum Kind : std::uint64_t { none, operation, channel };
+  enum Kind : std::uint64_t { none, kernel, operation, channel };
 
   static constexpr unsigned kNumberBits = 40;
   static constexpr unsigned kSlotBits = 14;
@@ -26,7 +26,7 @@ struct Handle {
   Kind kind = none;
   std::uint64_t slot = 0;    // of the communicator
   std::uint64_t part = 0;    // the channel
-  std::uint64_t number = 0;  // of the operation
+  std::uint64_t number = 0;  // of the operation, or of the kernel
 
   [[nodiscard]] void* pack() const {
     const std::uint64_t bits = (((kind << kSlotBits | slot) << kChannelBits) | part)
@@ -54,6 +54,7 @@ static_assert(sizeof(void*) == sizeof(std::uint64_t));
 /// What is known of an operation when it is handed to the device: the record lacks its times.
 struct About {
   std::uint8_t channels = 0;  // 0: not known
+  std::uint64_t kernel = 0;   // that carries it out, from 1 on; 0: not known
   std::variant<trace::Call, trace::Message> record;
 };
 
@@ -127,23 +128,25 @@ class Operation {
 /// A communicator of this process. It is never given back, since events may come late: another
 /// communicator takes it over.
 struct Comm {
-  static constexpr std::size_t kOperations = 2048;
+  static constexpr std::size_t kOperations = 8192;
 
   explicit Comm(std::uint64_t at) : slot(at), ring(new Operation[kOperations]) {}
   [[nodiscard]] Operation& at(std::uint64_t number) { return ring[number % kOperations]; }
 
   const std::uint64_t slot;
   std::atomic<bool> is_open{false};
-  std::atomic<std::uint64_t> next{0};   // the number of the next operation
-  std::atomic<std::uint64_t> done{0};   // ... of the first one that is not in the file
-  std::atomic<std::uint64_t> calls{0};  // collectives so far
-  std::uint32_t id = 0;                 // in the file
+  std::atomic<std::uint64_t> next{0};     // the number of the next operation
+  std::atomic<std::uint64_t> done{0};     // ... of the first one that is not in the file
+  std::atomic<std::uint64_t> calls{0};    // collectives so far
+  std::atomic<std::uint64_t> kernels{0};  // so far
+  std::uint32_t id = 0;                   // in the file
   std::uint64_t key = 0;
   std::int32_t ranks = 0;
   std::int32_t rank = 0;
   // By the recorder's lock.
-  std::uint64_t latest = 0;    // 1 more than the greatest number of a complete operation
-  std::int64_t last_exit = 0;  // of its collectives
+  std::uint64_t latest = 0;         // 1 more than the greatest number of a complete operation
+  std::uint64_t latest_kernel = 0;  // of a complete operation
+  std::int64_t last_exit = 0;       // of its collectives
   std::unique_ptr<Operation[]> ring;
 };
 

@@ -18,7 +18,7 @@ int init(void** context, std::uint64_t communicator, int* mask, const char* name
     Recorder* const recorder = Recorder::get(ranks, rank);
     if (recorder == nullptr) return kNcclSuccess;
     // NCCL has one mask for all communicators, so one that is not recorded has it, too.
-    *mask = kNcclColl | kNcclP2p | kNcclKernelCh;
+    *mask = kNcclGroup | kNcclColl | kNcclP2p | kNcclKernelCh;
     *context = recorder->open(communicator, name, ranks, rank);
   } catch (...) {  // no memory
   }
@@ -34,7 +34,8 @@ int init_of_5(void** context, std::uint64_t communicator, int* mask, const char*
   return init(context, communicator, mask, name, ranks, rank);
 }
 
-int start(void* context, void** handle, const NcclEvent& event, std::uint64_t type) {
+int start(void* context, void** handle, const NcclEvent& event, std::uint64_t type,
+          bool has_group) {
   *handle = nullptr;
   Recorder* const recorder = Recorder::made();
   if (context == nullptr || recorder == nullptr) return kNcclSuccess;
@@ -42,18 +43,23 @@ int start(void* context, void** handle, const NcclEvent& event, std::uint64_t ty
     auto& comm = *static_cast<Comm*>(context);
     if (type == kNcclKernelCh) {
       *handle = recorder->start(event.parent, event.kernel.channel, event.kernel.device_ns);
+    } else if (type == kNcclGroup) {
+      *handle = Recorder::begin_kernel(comm);
     } else if (type == kNcclColl || type == kNcclP2p) {
-      *handle = recorder->begin(comm, event, type == kNcclP2p);
+      const bool is_message = type == kNcclP2p;
+      const void* kernel = event.parent;
+      if (has_group) kernel = is_message ? event.p2p.group : event.coll.group;
+      *handle = recorder->begin(comm, event, is_message, kernel);
     }
   } catch (...) {  // no memory
   }
   return kNcclSuccess;
 }
 int start_of_4(void* context, void** handle, NcclEvent* event) {
-  return start(context, handle, *event, event->type & 0xff);
+  return start(context, handle, *event, event->type & 0xff, false);
 }
 int start_of_5(void* context, void** handle, NcclEvent* event) {
-  return start(context, handle, *event, event->type);
+  return start(context, handle, *event, event->type, true);
 }
 
 /// What has no times of the device gets those of this call.

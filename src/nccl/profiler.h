@@ -15,6 +15,7 @@ enum { kNcclSuccess = 0 };
 /* Kinds of events, bits of the mask that init sets. NCCL also starts those of groups and of API
  * calls that nobody asked for, above the others. */
 enum {
+  kNcclGroup = 1 << 0,    /* what the device carries out by one kernel */
   kNcclColl = 1 << 1,     /* a collective is handed to the device */
   kNcclP2p = 1 << 2,      /* a send or a receive is */
   kNcclKernelCh = 1 << 6, /* one channel of the device works on one of these */
@@ -39,6 +40,7 @@ typedef struct {
       uint8_t warps;
       const char* algorithm;
       const char* protocol;
+      void* group; /* from version 5 on; in version 4 it is the parent */
     } coll;
     struct {
       const char* function; /* "Send" or "Recv" */
@@ -47,6 +49,7 @@ typedef struct {
       size_t count;
       int peer; /* a rank of the communicator */
       uint8_t channels;
+      void* group; /* as above */
     } p2p;
     struct {
       uint8_t channel;

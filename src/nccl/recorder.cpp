@@ -1,21 +1,17 @@
 #include "nccl/recorder.hpp"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-#include "base/error.hpp"
-#include "base/file_pattern.hpp"
 #include "base/parse.hpp"
 #include "base/writing.hpp"
+#include "nccl/process_file.hpp"
 
 namespace latecomer::nccl {
 namespace {
@@ -23,11 +19,6 @@ namespace {
 using trace::Doing;
 using trace::Status;
 
-constexpr const char* kFolder = "LATECOMER_TRACE";
-constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
-// An operation that this many later ones of its communicator overtook has lost an event: the device
-// carries them out in turn, but for those of one group, and tells of 64 of a channel at most.
-constexpr std::uint64_t kBehind = 64;
 constexpr std::size_t kMostInside = 256;
 // A device's clock that is further off from where it began was set anew.
 constexpr std::int64_t kMostApart = 60'000'000'000;
@@ -46,50 +37,6 @@ constexpr std::array<Named, 8> kCollectives = {{{"AllReduce", "allreduce", false
                                                 {"Gather", "gather", true, true},
                                                 {"Scatter", "scatter", true, true}}};
 
-void report(const std::string& line) {
-  (void)write_all(STDERR_FILENO, "latecomer: " + line + '\n');
-}
-
-std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
-std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-
-std::optional<std::string> variable(const char* name) {
-  const char* const found = secure_getenv(name);
-  if (found == nullptr || *found == '\0') return std::nullopt;
-  return std::string(found);
-}
-
-std::optional<std::int32_t> whole_number(const char* name) {
-  const auto text = variable(name);
-  const bool digits = text && text->size() < 8 &&
-                      std::ranges::all_of(*text, [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits) return std::nullopt;
-  return static_cast<std::int32_t>(std::strtol(text->c_str(), nullptr, 10));
-}
-
-struct Place {
-  std::int32_t rank, ranks;
-};
-
-/// This process's place in the job: what the launcher says, else that in the communicator.
-Place place_in_job(Place in_communicator) {
-  constexpr std::pair<const char*, const char*> kLaunchers[] = {
-      {"RANK", "WORLD_SIZE"},  // torchrun, and what programs set for PyTorch
-      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-      {"PMI_RANK", "PMI_SIZE"},
-      {"SLURM_PROCID", "SLURM_NTASKS"}};
-  for (const auto& [rank, ranks] : kLaunchers) {
-    const auto own = whole_number(rank);
-    const auto all = whole_number(ranks);
-    if (own && all && *own < *all && *all >= in_communicator.ranks) return {*own, *all};
-  }
-  return in_communicator;
-}
-
 /// The bytes of an element by the name of its type, as in ncclFloat16 and ncclFloat8e4m3.
 std::int64_t bytes_of(const char* type) {
   if (type == nullptr) return 0;
@@ -101,43 +48,6 @@ std::int64_t product(std::size_t count, std::int64_t bytes, std::int64_t times) 
   constexpr std::size_t kMost = std::size_t{1} << 48;
   if (bytes <= 0 || count > kMost) return -1;
   return static_cast<std::int64_t>(count) * bytes * times;
-}
-
-std::unique_ptr<trace::File> make_file(Place in_communicator) {
-  const Place place = place_in_job(in_communicator);
-  const auto pattern = variable(kFolder);
-  if (!pattern) {
-    if (place.rank == 0) {
-      report(std::string(kFolder) + " names no folder: the calls of NCCL are not recorded");
-    }
-    return nullptr;
-  }
-  trace::Header header;
-  header.rank = place.rank;
-  header.ranks = place.ranks;
-  header.pid = static_cast<std::uint64_t>(getpid());
-  header.begin = now_ns();
-  header.real = clock_ns(CLOCK_REALTIME) - header.begin;
-  header.messages = 1;
-  header.limit = trace::kDefaultBytes;
-  if (const auto text = variable(kBytes)) try {
-      header.limit = trace::read_limit(*text);
-    } catch (const Error& error) {
-      if (place.rank == 0) report(std::string(kBytes) + " is not used: " + error.what());
-    }
-  char host[64] = "";
-  gethostname(host, sizeof host - 1);
-  trace::write_text(header.host, host);
-  trace::write_text(header.library, LATECOMER_VERSION " in NCCL");
-  const std::string folder = expanded(*pattern, place.rank, variable);
-  const std::string name = "rank-" + std::to_string(place.rank) + ".trace";
-  std::string why;
-  auto made = trace::File::make(folder, name, header, header.limit, why);
-  if (!made) {
-    report(std::string(kFolder) + ": rank " + std::to_string(place.rank) +
-           " cannot write a trace of NCCL in '" + folder + "' (" + why + ')');
-  }
-  return made;
 }
 
 std::atomic<Recorder*> of_process{nullptr};
@@ -156,7 +66,7 @@ Recorder::Recorder(std::unique_ptr<trace::File> file) : file_(std::move(file)) {
 
 Recorder* Recorder::get(std::int32_t ranks, std::int32_t rank) {
   static Recorder* const made = [&]() -> Recorder* {
-    auto file = make_file({rank, ranks});
+    auto file = make_file({.rank = rank, .ranks = ranks});
     if (!file) return nullptr;
     auto* const fresh = new Recorder(std::move(file));  // events may come after static objects
     of_process.store(fresh, std::memory_order_release);
@@ -181,7 +91,7 @@ void Recorder::end() {
   if (full_ > 0) {
     report(std::to_string(full_) + " records of NCCL's calls are not in the trace, whose file " +
            (file_->obstacle() != 0 ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
-                                   : std::string("is full: set ") + kBytes + " to more"));
+                                   : "is full: set LATECOMER_TRACE_BYTES to more"));
   }
   if (untimed_ > 0) {
     report(
@@ -309,7 +219,13 @@ trace::Call Recorder::call_of(const NcclEvent& event, Comm& comm) {
   return call;
 }
 
-void* Recorder::begin(Comm& comm, const NcclEvent& event, bool is_message) {
+void* Recorder::begin_kernel(Comm& comm) {
+  if (!comm.is_open.load(std::memory_order_acquire)) return nullptr;
+  const std::uint64_t number = comm.kernels.fetch_add(1, std::memory_order_relaxed) + 1;
+  return Handle{Handle::kernel, comm.slot, 0, number}.pack();
+}
+
+void* Recorder::begin(Comm& comm, const NcclEvent& event, bool is_message, const void* kernel) {
   if (!comm.is_open.load(std::memory_order_acquire)) return nullptr;
   About about;
   if (is_message) {
@@ -323,10 +239,14 @@ void* Recorder::begin(Comm& comm, const NcclEvent& event, bool is_message) {
     message.peer = own.peer;
     message.bytes = std::max<std::int64_t>(0, product(own.count, bytes_of(own.type), 1));
     message.order = order_.fetch_add(1, std::memory_order_relaxed);
-    about = {own.channels, message};
+    about.channels = own.channels;
+    about.record = message;
   } else {
-    about = {event.coll.channels, call_of(event, comm)};
+    about.channels = event.coll.channels;
+    about.record = call_of(event, comm);
   }
+  const Handle group = Handle::unpack(kernel);
+  if (group.kind == Handle::kernel && group.slot == comm.slot) about.kernel = group.number;
   const std::uint64_t number = comm.next.fetch_add(1, std::memory_order_relaxed);
   if (number - comm.done.load(std::memory_order_acquire) >= Comm::kOperations) {
     make_room(comm, number);
@@ -383,11 +303,17 @@ void Recorder::completed(Comm& comm, Operation& operation, std::uint64_t number)
   if (is_off() || !operation.is(number)) return;
   operation.complete();
   comm.latest = std::max(comm.latest, number + 1);
+  comm.latest_kernel = std::max(comm.latest_kernel, operation.about().kernel);
   left(operation, operation.end());
   while (comm.done.load(std::memory_order_relaxed) < comm.latest) {
     const std::uint64_t first = comm.done.load(std::memory_order_relaxed);
     const Operation& own = comm.at(first);
-    if (!(own.is(first) && own.is_complete()) && first + kBehind >= comm.latest) break;
+    if (!own.is(first)) break;  // another thread begins it
+    const std::uint64_t kernel = own.about().kernel;
+    // The device carries out one kernel after the other, and what NCCL tells of one comes before
+    // the end of the second next.
+    const bool is_over = kernel != 0 && kernel + 1 < comm.latest_kernel;
+    if (!own.is_complete() && !is_over) break;
     write_first(comm);
   }
 }

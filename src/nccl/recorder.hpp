@@ -39,7 +39,10 @@ class Recorder {
 
   // The rest are events. Handles that are none of ours, or too late, are passed over.
 
-  [[nodiscard]] void* begin(Comm& comm, const NcclEvent& event, bool is_message);
+  [[nodiscard]] static void* begin_kernel(Comm& comm);
+  /// `kernel`: the handle of that; null: not known.
+  [[nodiscard]] void* begin(Comm& comm, const NcclEvent& event, bool is_message,
+                            const void* kernel);
   [[nodiscard]] void* start(const void* operation, std::uint8_t channel, std::uint64_t device_ns);
   /// `device_ns`: 0: not known.
   void stop(const void* channel, std::uint64_t device_ns);

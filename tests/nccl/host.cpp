@@ -11,8 +11,9 @@
 //   thread N                          the next lines are carried out by this thread
 //   init COMM HASH NAME RANKS RANK    NAME - is none; prints the mask, and if there is a context
 //   finalize COMM
-//   coll EVENT COMM FUNC COUNT TYPE CHANNELS ROOT
-//   p2p EVENT COMM FUNC COUNT TYPE CHANNELS PEER
+//   group EVENT COMM                  the device has one kernel for what is of it
+//   coll EVENT COMM FUNC COUNT TYPE CHANNELS ROOT GROUP     GROUP - is none
+//   p2p EVENT COMM FUNC COUNT TYPE CHANNELS PEER GROUP
 //   other EVENT COMM KIND             an event that nobody asked for; its handle must be null
 //   kernel EVENT PARENT COMM CHANNEL NS   by the device's clock
 //   done EVENT NS                     the state of a kernel; NS - : no arguments
@@ -60,8 +61,8 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual void* init(std::uint64_t hash, const char* name, int ranks, int rank, int& mask) = 0;
-  virtual void* coll(void* context, const api::Coll4& coll) = 0;
-  virtual void* p2p(void* context, const api::P2p4& p2p) = 0;
+  virtual void* coll(void* context, const api::Coll4& coll, void* group) = 0;
+  virtual void* p2p(void* context, const api::P2p4& p2p, void* group) = 0;
   virtual void* other(void* context, std::uint64_t kind) = 0;
   virtual void* kernel(void* context, void* parent, int channel, std::uint64_t ns) = 0;
   virtual void done(void* event, const std::uint64_t* ns) = 0;
@@ -77,21 +78,23 @@ class PluginOf : public Plugin {
   }
   void* init(std::uint64_t hash, const char* name, int ranks, int rank, int& mask) override {
     void* context = this;
-    if constexpr (std::is_same_v<Profiler, api::Profiler4>) {
+    if constexpr (kIsFour) {
       check(own_->init(&context, &mask, name, hash, 1, ranks, rank, nullptr));
     } else {
       check(own_->init(&context, hash, &mask, name, 1, ranks, rank, nullptr));
     }
     return context;
   }
-  void* coll(void* context, const api::Coll4& coll) override {
-    Event event = fresh(api::coll, this);  // of a captured graph, the parent may be long gone
+  void* coll(void* context, const api::Coll4& coll, void* group) override {
+    Event event = fresh(api::coll, kIsFour ? group : this);  // of a captured graph, it may be gone
     static_cast<api::Coll4&>(event.coll) = coll;
+    if constexpr (!kIsFour) event.coll.parentGroup = group;
     return start(context, event);
   }
-  void* p2p(void* context, const api::P2p4& p2p) override {
-    Event event = fresh(api::p2p, this);
+  void* p2p(void* context, const api::P2p4& p2p, void* group) override {
+    Event event = fresh(api::p2p, kIsFour ? group : this);
     static_cast<api::P2p4&>(event.p2p) = p2p;
+    if constexpr (!kIsFour) event.p2p.parentGroup = group;
     return start(context, event);
   }
   void* other(void* context, std::uint64_t kind) override {
@@ -112,6 +115,7 @@ class PluginOf : public Plugin {
   void finalize(void* context) override { check(own_->finalize(context)); }
 
  private:
+  static constexpr bool kIsFour = std::is_same_v<Profiler, api::Profiler4>;
   static Event fresh(std::uint64_t kind, void* parent) {
     Event event;
     std::memset(static_cast<void*>(&event), 0xa5, sizeof event);  // what is not set is not read
@@ -227,14 +231,20 @@ class Player {
       words >> comm;
       if (comms_.at(comm) != nullptr) plugin.finalize(comms_.at(comm));
     } else if (verb == "coll" || verb == "p2p") {
-      words >> name >> comm >> function >> number >> type >> channels >> rank;
+      words >> name >> comm >> function >> number >> type >> channels >> rank >> parent;
+      void* const kernel = parent.empty() || parent == "-" ? nullptr : events_.at(parent);
       const auto few = static_cast<std::uint8_t>(channels);
       events_[name] =
           verb == "coll"
-              ? plugin.coll(comms_.at(comm), {7, function.c_str(), &words, &words, number, rank,
-                                              type.c_str(), few, 4, "RING", "LL128"})
+              ? plugin.coll(comms_.at(comm),
+                            {7, function.c_str(), &words, &words, number, rank, type.c_str(), few,
+                             4, "RING", "LL128"},
+                            kernel)
               : plugin.p2p(comms_.at(comm),
-                           {function.c_str(), &words, type.c_str(), number, rank, few});
+                           {function.c_str(), &words, type.c_str(), number, rank, few}, kernel);
+    } else if (verb == "group") {
+      words >> name >> comm;
+      events_[name] = plugin.other(comms_.at(comm), api::group);
     } else if (verb == "other") {
       words >> name >> comm >> number;
       if (plugin.other(comms_.at(comm), number) != nullptr) fail("a handle of an unwanted event");
@@ -280,17 +290,23 @@ std::int64_t processor_ns() {
 }
 
 /// The operations of a communicator, as its host thread and NCCL's proxy thread tell of them. The
-/// number of events: each start, state and stop.
-std::uint64_t tell(Plugin& plugin, void* context, int calls, int channels, std::int64_t since) {
+/// number of events: each start, state and stop. `alone`: no other thread tells of the
+/// communicator, so that its kernels follow each other.
+std::uint64_t tell(Plugin& plugin, void* context, int calls, int channels, std::int64_t since,
+                   bool alone) {
   std::uint64_t events = 0;
   std::vector<void*> parts(static_cast<std::size_t>(channels));
   for (int call = 0; call < calls; ++call) {
     const auto few = static_cast<std::uint8_t>(channels);
-    void* const event = call % 8 == 7
-                            ? plugin.p2p(context, {"Send", nullptr, "ncclInt8", 1024, 1, few})
-                            : plugin.coll(context, {7, "AllReduce", nullptr, nullptr, 1024, 0,
-                                                    "ncclFloat32", few, 4, "RING", "LL128"});
+    void* const kernel = alone ? plugin.other(context, api::group) : nullptr;
+    void* const event =
+        call % 8 == 7 ? plugin.p2p(context, {"Send", nullptr, "ncclInt8", 1024, 1, few}, kernel)
+                      : plugin.coll(context,
+                                    {7, "AllReduce", nullptr, nullptr, 1024, 0, "ncclFloat32", few,
+                                     4, "RING", "LL128"},
+                                    kernel);
     plugin.stop(event);
+    plugin.stop(kernel);
     auto device = static_cast<std::uint64_t>(since + call * 1000);
     for (int channel = 0; channel < channels; ++channel) {
       parts[static_cast<std::size_t>(channel)] = plugin.kernel(context, event, channel, device);
@@ -300,7 +316,7 @@ std::uint64_t tell(Plugin& plugin, void* context, int calls, int channels, std::
       plugin.done(part, &device);
       plugin.stop(part);
     }
-    events += 2 + 3 * static_cast<std::uint64_t>(channels);
+    events += 4 + 3 * static_cast<std::uint64_t>(channels);
   }
   return events;
 }
@@ -320,7 +336,8 @@ int bench(const char* path, int version, int calls, int channels) {
   double least = 1e30;
   for (int part = 0; part < kParts; ++part) {
     const std::int64_t begin = processor_ns();
-    const std::uint64_t events = tell(*own.plugin, context, calls / kParts, channels, now_ns());
+    const std::uint64_t events =
+        tell(*own.plugin, context, calls / kParts, channels, now_ns(), true);
     const double each = static_cast<double>(processor_ns() - begin) / static_cast<double>(events);
     if (each < least) least = each;
   }
@@ -342,7 +359,7 @@ int threads(const char* path, int version, int calls) {
   const std::int64_t since = now_ns();
   for (int thread = 0; thread < 8; ++thread) {
     all.emplace_back([&, thread] {
-      tell(*own.plugin, contexts[static_cast<std::size_t>(thread % 4)], calls, 4, since);
+      tell(*own.plugin, contexts[static_cast<std::size_t>(thread % 4)], calls, 4, since, false);
     });
   }
   for (auto& each : all) each.join();

@@ -67,6 +67,7 @@ class Op:
     peer: int = -1
     asked: float | None = None  # when the host handed it to the device; before `begin`
     channels: tuple[int, ...] = (0, 1)
+    group: str = ""  # a name of one that is carried out by one kernel; else it has its own
 
 
 @dataclass
@@ -77,6 +78,7 @@ class Process:
     clock: Clock = field(default_factory=Clock)
     lines: list[tuple[float, int, int, str]] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
+    groups: set[str] = field(default_factory=set)
 
     def say(self, time, *words, thread=0):
         """Add a line, at this true time."""
@@ -89,8 +91,13 @@ class Process:
         name = f"e{len(self.ops)}"
         asked = op.begin - 1e-4 if op.asked is None else op.asked
         kind, last = ("p2p", op.peer) if op.peer >= 0 else ("coll", root)
+        group = f"g{op.group or name}"
+        if group not in self.groups:
+            self.groups.add(group)
+            self.say(asked - 1e-6, "group", group, op.comm, thread=thread)
+            self.say(asked + 2e-6, "stop", group, thread=thread)
         self.say(asked, kind, name, op.comm, op.what, count, "ncclFloat32", len(op.channels), last,
-                 thread=thread)  # fmt: skip
+                 group, thread=thread)  # fmt: skip
         self.say(asked + 1e-6, "stop", name, thread=thread)
         lag = 1e-9 * LAG_NS
         for at, channel in enumerate(op.channels):

@@ -1,6 +1,7 @@
 """The profiler plug-in of NCCL, on hosts that are played: the trace that it writes, and who is late."""
 
 import subprocess
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -53,12 +54,12 @@ def everything(rng, ranks, steps, late):
     clock = np.full(ranks, 0.5)
     truth = {}
 
-    def collective(comm, key, members, what, number, channels=(0, 1), **more):
+    def collective(comm, key, members, what, number, channels=(0, 1), group="", **more):
         begin = clock[members].copy()
         end = begin.max() + 1e-4 * (1 + 0.1 * rng.random(len(members)))
         truth[key, number] = begin, end
         for rank, *times in zip(members, begin, end, strict=True):
-            own[rank].add(Op(comm, what, *times, number, channels=channels), **more)
+            own[rank].add(Op(comm, what, *times, number, channels=channels, group=group), **more)
         clock[members] = end
 
     for step in range(steps):
@@ -73,11 +74,13 @@ def everything(rng, ranks, steps, late):
             )
             begin = clock[members].copy()
             # A group: both begin at once, on other channels, and the later one ends first.
-            collective("h", half, members, "ReduceScatter", 3 * step + 1, channels=(0,))
+            collective(
+                "h", half, members, "ReduceScatter", 3 * step + 1, channels=(0,), group=f"h{step}"
+            )
             end = clock[members].copy()
             for rank, since, until in zip(members, begin, end, strict=True):
-                own[rank].add(Op("h", "Broadcast", since, until - 1e-5, 3 * step + 2, channels=(1,)),
-                              root=1)  # fmt: skip
+                op = Op("h", "Broadcast", since, until - 1e-5, channels=(1,), group=f"h{step}")
+                own[rank].add(op, root=1)
             truth[half, 3 * step + 2] = end, end
         # From a graph that is launched again, by a thread of CUDA's: nobody calls.
         begin, after = clock.copy(), np.roll(clock, 1)
@@ -86,8 +89,13 @@ def everything(rng, ranks, steps, late):
         for each in own:
             rank = each.rank
             ahead, behind = (rank + 1) % ranks, (rank - 1) % ranks
-            each.add(Op("s", "Send", begin[rank], sent[rank], peer=ahead), thread=2)
-            each.add(Op("s", "Recv", begin[rank], received[rank], peer=behind), thread=2)
+            each.add(
+                Op("s", "Send", begin[rank], sent[rank], peer=ahead, group=f"s{step}"), thread=2
+            )
+            each.add(
+                Op("s", "Recv", begin[rank], received[rank], peer=behind, group=f"s{step}"),
+                thread=2,
+            )
             each.add(Op("s", "Send", begin[rank], begin[rank] + 1e-5, peer=rank), thread=2)
         clock = np.maximum(sent, received)
     for each in own:
@@ -174,7 +182,7 @@ def test_without_a_folder_nothing_is_recorded_and_the_first_rank_says_so():
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     script = list(words_of(1).script())
-    assert run(script, tmp_path / "trace", ranks=2, rank=0)[0] == "w: mask 70, recorded\n"
+    assert run(script, tmp_path / "trace", ranks=2, rank=0)[0] == "w: mask 71, recorded\n"
     out, said = run(script, tmp_path / "trace", ranks=2, rank=0)
     assert out == "w: mask 0, not recorded\n"
     assert said == (f"latecomer: LATECOMER_TRACE: rank 0 cannot write a trace of NCCL in "
@@ -208,6 +216,22 @@ def test_calls_that_the_device_does_not_finish_are_left_out_alone(tmp_path):
     assert sequences(tmp_path / "trace") == {0: sorted(set(range(301)) - {0, 5, 299})}
 
 
+def test_what_is_told_late_or_takes_long_is_kept(tmp_path):
+    """A stop that is told behind that of the next kernel; a message beside many others."""
+    own = words_of(3, ranks=3)
+    own.add(Op("w", "AllReduce", 2.0, 2.1, 3), late=0.3)
+    own.add(Op("w", "AllReduce", 2.2, 2.3, 4))
+    for peer in [1] + 300 * [2]:
+        end = 4.5 if peer == 1 else 3.1
+        own.add(Op("w", "Send", 3.0, end, peer=peer, group="all", channels=(0,)))
+    own.say(5, "die")
+    run(own.script(), tmp_path / "trace", ranks=3, rank=0)
+    assert sequences(tmp_path / "trace") == {0: [0, 1, 2, 3, 4]}
+    (file,) = native_file.read([tmp_path / "trace" / "rank-0.trace"], LeftOut())
+    lengths = Counter(np.round(1e-9 * (file.messages["end"] - file.messages["begin"]), 6))
+    assert lengths == {1.5: 1, 0.1: 300}
+
+
 def test_a_communicator_may_be_made_again_and_the_plug_in_loaded_again(tmp_path):
     own = words_of(3)
     own.say(2, "finalize w")
@@ -239,7 +263,7 @@ def test_a_process_of_several_ranks_records_one(tmp_path):
     own.say(0.2, "init v 7 all 3 1")
     own.add(Op("v", "AllReduce", 1.5, 1.6))
     out, said = run(own.script(), tmp_path / "trace")
-    assert out == "w: mask 70, recorded\nv: mask 70, not recorded\n"
+    assert out == "w: mask 71, recorded\nv: mask 71, not recorded\n"
     assert said == ("latecomer: this process is several ranks of a communicator of NCCL: one of "
                     "them is recorded\n")  # fmt: skip
     assert sequences(tmp_path / "trace") == {0: [0, 1]}
@@ -256,7 +280,7 @@ def test_odd_calls_do_no_harm(tmp_path):
     ]):  # fmt: skip
         own.say(2 + 0.001 * at, line)
     out, said = run(own.script(), tmp_path / "trace", ranks=2, rank=0)
-    assert [line.split()[-2] for line in out.splitlines()] == ["70,", "not", "not", "not"]
+    assert [line.split()[-2] for line in out.splitlines()] == ["71,", "not", "not", "not"]
     assert said == ""
     assert sequences(tmp_path / "trace") == {0: [0, 1, 2]}
 
@@ -270,7 +294,7 @@ def test_a_job_that_hangs_and_dies_shows_who_has_not_come(tmp_path):
             own.say(2.0, "coll last w AllReduce 8 ncclInt8 1 0")
             own.say(2.1, "kernel lastk last w 0", own.clock.of_device(2.1))
         own.say(40, "die")
-        assert run(own.script(), folder, ranks=4, rank=rank) == ("w: mask 70, recorded\n", "")
+        assert run(own.script(), folder, ranks=4, rank=rank) == ("w: mask 71, recorded\n", "")
     remarks = read(folder).remarks
     assert "4 ranks did not reach the end of the program" in remarks
     assert any("ranks 0, 1 and 3 were last seen in allreduce, call 5 of all" in each

@@ -1,0 +1,26 @@
+// The trace file of this process, as its environment says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "trace/trace_file.hpp"
+
+namespace latecomer::nccl {
+
+struct Place {
+  std::int32_t rank, ranks;
+};
+
+/// Makes it, in the folder of LATECOMER_TRACE, for the place in the job that the launcher says:
+/// else for that in the first communicator. Null: a line on stderr has told why not.
+[[nodiscard]] std::unique_ptr<trace::File> make_file(Place in_communicator);
+
+/// A line on stderr.
+void report(const std::string& line);
+
+/// The time as files have it.
+[[nodiscard]] std::int64_t now_ns();
+
+}  // namespace latecomer::nccl
