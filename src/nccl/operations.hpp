@@ -125,6 +125,8 @@ class Operation {
   About about_;
 };
 
+class Recorder;
+
 /// A communicator of this process. It is never given back, since events may come late: another
 /// communicator takes it over.
 struct Comm {
@@ -134,6 +136,7 @@ struct Comm {
   [[nodiscard]] Operation& at(std::uint64_t number) { return ring[number % kOperations]; }
 
   const std::uint64_t slot;
+  Recorder* recorder = nullptr;
   std::atomic<bool> is_open{false};
   std::atomic<std::uint64_t> next{0};     // the number of the next operation
   std::atomic<std::uint64_t> done{0};     // ... of the first one that is not in the file

@@ -15,11 +15,10 @@ int init(void** context, std::uint64_t communicator, int* mask, const char* name
   *context = nullptr;
   *mask = 0;
   try {
-    Recorder* const recorder = Recorder::get(ranks, rank);
-    if (recorder == nullptr) return kNcclSuccess;
+    Recorder* const recorder = Recorder::of_device(ranks, rank);
     // NCCL has one mask for all communicators, so one that is not recorded has it, too.
-    *mask = kNcclGroup | kNcclColl | kNcclP2p | kNcclKernelCh;
-    *context = recorder->open(communicator, name, ranks, rank);
+    if (Recorder::any()) *mask = kNcclGroup | kNcclColl | kNcclP2p | kNcclKernelCh;
+    if (recorder != nullptr) *context = recorder->open(communicator, name, ranks, rank);
   } catch (...) {  // no memory
   }
   return kNcclSuccess;
@@ -37,19 +36,18 @@ int init_of_5(void** context, std::uint64_t communicator, int* mask, const char*
 int start(void* context, void** handle, const NcclEvent& event, std::uint64_t type,
           bool has_group) {
   *handle = nullptr;
-  Recorder* const recorder = Recorder::made();
-  if (context == nullptr || recorder == nullptr) return kNcclSuccess;
+  if (context == nullptr) return kNcclSuccess;
   try {
     auto& comm = *static_cast<Comm*>(context);
     if (type == kNcclKernelCh) {
-      *handle = recorder->start(event.parent, event.kernel.channel, event.kernel.device_ns);
+      *handle = Recorder::start(event.parent, event.kernel.channel, event.kernel.device_ns);
     } else if (type == kNcclGroup) {
       *handle = Recorder::begin_kernel(comm);
     } else if (type == kNcclColl || type == kNcclP2p) {
       const bool is_message = type == kNcclP2p;
       const void* kernel = event.parent;
       if (has_group) kernel = is_message ? event.p2p.group : event.coll.group;
-      *handle = recorder->begin(comm, event, is_message, kernel);
+      *handle = Recorder::begin(comm, event, is_message, kernel);
     }
   } catch (...) {  // no memory
   }
@@ -64,27 +62,23 @@ int start_of_5(void* context, void** handle, NcclEvent* event) {
 
 /// What has no times of the device gets those of this call.
 int stop(void* handle) {
-  if (Recorder* const recorder = Recorder::made()) recorder->stop(handle, 0);
+  Recorder::stop(handle, 0);
   return kNcclSuccess;
 }
 
 int state(void* handle, int state, NcclStateArguments* arguments) {
-  Recorder* const recorder = Recorder::made();
-  if (recorder != nullptr && state == kNcclKernelChStop) {
-    recorder->stop(handle, arguments != nullptr ? arguments->kernel.device_ns : 0);
+  if (state == kNcclKernelChStop) {
+    Recorder::stop(handle, arguments != nullptr ? arguments->kernel.device_ns : 0);
   }
   return kNcclSuccess;
 }
 
 int finalize(void* context) {
-  Recorder* const recorder = Recorder::made();
-  if (recorder != nullptr && context != nullptr) recorder->close(*static_cast<Comm*>(context));
+  if (context != nullptr) Recorder::close(*static_cast<Comm*>(context));
   return kNcclSuccess;
 }
 
-__attribute__((destructor)) void end_of_process() {
-  if (Recorder* const recorder = Recorder::made()) recorder->end();
-}
+__attribute__((destructor)) void end_of_process() { Recorder::end_all(); }
 
 constexpr const char* kName = "latecomer";
 

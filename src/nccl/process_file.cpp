@@ -60,8 +60,8 @@ void report(const std::string& line) {
 
 std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
-std::unique_ptr<trace::File> make_file(Place in_communicator) {
-  const Place place = place_in_job(in_communicator);
+std::unique_ptr<trace::File> make_file(Place in_communicator, bool asks_launcher) {
+  const Place place = asks_launcher ? place_in_job(in_communicator) : in_communicator;
   const auto pattern = variable(kFolder);
   if (!pattern) {
     if (place.rank == 0) {

@@ -1,7 +1,5 @@
 #include "nccl/recorder.hpp"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,8 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "base/parse.hpp"
-#include "base/writing.hpp"
 #include "nccl/process_file.hpp"
 
 namespace latecomer::nccl {
@@ -50,11 +46,7 @@ std::int64_t product(std::size_t count, std::int64_t bytes, std::int64_t times) 
   return static_cast<std::int64_t>(count) * bytes * times;
 }
 
-std::atomic<Recorder*> of_process{nullptr};
-
 }  // namespace
-
-// ---- the process's recorder
 
 Recorder::Recorder(std::unique_ptr<trace::File> file) : file_(std::move(file)) {
   (void)texts_(*file_, "");
@@ -62,94 +54,6 @@ Recorder::Recorder(std::unique_ptr<trace::File> file) : file_(std::move(file)) {
     collectives_[at] = texts_(*file_, kCollectives[at].ours);
   }
   inside_.reserve(kMostInside);
-}
-
-Recorder* Recorder::get(std::int32_t ranks, std::int32_t rank) {
-  static Recorder* const made = [&]() -> Recorder* {
-    auto file = make_file({.rank = rank, .ranks = ranks});
-    if (!file) return nullptr;
-    auto* const fresh = new Recorder(std::move(file));  // events may come after static objects
-    of_process.store(fresh, std::memory_order_release);
-    (void)pthread_atfork(nullptr, nullptr, [] { Recorder::made()->leave_to_parent(); });
-    return fresh;
-  }();
-  return made;
-}
-
-Recorder* Recorder::made() { return of_process.load(std::memory_order_acquire); }
-
-void Recorder::end() {
-  if (is_copy_.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(guard_);
-  if (ended_) return;
-  for (std::uint64_t at = 0; at < made_; ++at) {
-    Comm& comm = *comms_[at].load(std::memory_order_relaxed);
-    while (comm.done.load() < comm.next.load()) write_first(comm);
-  }
-  ended_ = true;
-  file_->end(std::max(now_ns(), last_));
-  if (full_ > 0) {
-    report(std::to_string(full_) + " records of NCCL's calls are not in the trace, whose file " +
-           (file_->obstacle() != 0 ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
-                                   : "is full: set LATECOMER_TRACE_BYTES to more"));
-  }
-  if (untimed_ > 0) {
-    report(
-        std::to_string(untimed_) +
-        " calls of NCCL are not in the trace: the device did not tell when they began and ended");
-  }
-}
-
-// ---- communicators
-
-Comm* Recorder::open(std::uint64_t key, const char* name, std::int32_t ranks, std::int32_t rank) {
-  const std::lock_guard lock(guard_);
-  if (is_off() || ranks < 1 || rank < 0 || rank >= ranks) return nullptr;
-  Comm* own = nullptr;
-  for (std::uint64_t at = 0; at < made_; ++at) {
-    Comm* const each = comms_[at].load(std::memory_order_relaxed);
-    if (!each->is_open.load(std::memory_order_relaxed)) {
-      own = each;
-    } else if (each->key == key && each->rank != rank) {
-      report("this process is several ranks of a communicator of NCCL: one of them is recorded");
-      return nullptr;
-    }
-  }
-  if (own == nullptr) {
-    if (made_ >= comms_.size()) return nullptr;
-    own = new Comm(made_);
-    comms_[made_++].store(own, std::memory_order_release);
-  }
-  trace::Communicator record;
-  record.listed = trace::Listed::by_files;
-  record.together = 1;
-  record.id = described_++;
-  record.key = key;
-  record.number = numbers_[key]++;
-  record.size = ranks;
-  record.rank = rank;
-  const bool is_named = name != nullptr && *name != '\0';
-  record.name = texts_(*file_, is_named ? name : "communicator " + format_hex(key));
-  if (!file_->has_room(1)) return nullptr;
-  file_->append(record);
-  own->id = record.id;
-  own->key = key;
-  own->ranks = ranks;
-  own->rank = rank;
-  own->calls.store(0, std::memory_order_relaxed);
-  own->last_exit = 0;
-  own->is_open.store(true, std::memory_order_release);
-  ++open_;
-  file_->set_end(0);
-  return own;
-}
-
-void Recorder::close(Comm& comm) {
-  if (is_copy_.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(guard_);
-  if (!comm.is_open.exchange(false) || ended_) return;
-  while (comm.done.load() < comm.next.load()) write_first(comm);
-  if (--open_ == 0) file_->set_end(std::max(now_ns(), last_));
 }
 
 // ---- events
@@ -168,11 +72,6 @@ std::int64_t Recorder::time_of(std::uint64_t device_ns) {
   return std::abs(time - now) < kMostApart ? time : now;
 }
 
-Comm* Recorder::comm_of(const Handle& handle) const {
-  Comm* const comm = comms_[handle.slot].load(std::memory_order_acquire);
-  return comm != nullptr && comm->is_open.load(std::memory_order_acquire) ? comm : nullptr;
-}
-
 std::uint32_t Recorder::algorithm(const char* name, const char* protocol) {
   if (name == nullptr || protocol == nullptr) return 0;
   std::array<char, 48> text{};
@@ -187,7 +86,7 @@ std::uint32_t Recorder::algorithm(const char* name, const char* protocol) {
     if (algorithms_[at].name == text) return algorithms_[at].text;
   }
   const std::lock_guard lock(guard_);
-  if (is_off()) return 0;
+  if (ended_) return 0;
   known = algorithms_known_.load(std::memory_order_relaxed);
   const std::uint32_t number = texts_(*file_, {text.data(), length});
   if (known < algorithms_.size()) {
@@ -208,7 +107,7 @@ trace::Call Recorder::call_of(const NcclEvent& event, Comm& comm) {
   const auto* const named = std::ranges::find(kCollectives, function, &Named::nccl);
   if (named == kCollectives.end()) {
     const std::lock_guard lock(guard_);
-    if (!is_off()) call.collective = texts_(*file_, function);
+    if (!ended_) call.collective = texts_(*file_, function);
     return call;
   }
   call.collective = collectives_[static_cast<std::size_t>(named - kCollectives.begin())];
@@ -238,18 +137,18 @@ void* Recorder::begin(Comm& comm, const NcclEvent& event, bool is_message, const
     message.communicator = comm.id;
     message.peer = own.peer;
     message.bytes = std::max<std::int64_t>(0, product(own.count, bytes_of(own.type), 1));
-    message.order = order_.fetch_add(1, std::memory_order_relaxed);
+    message.order = comm.recorder->order_.fetch_add(1, std::memory_order_relaxed);
     about.channels = own.channels;
     about.record = message;
   } else {
     about.channels = event.coll.channels;
-    about.record = call_of(event, comm);
+    about.record = comm.recorder->call_of(event, comm);
   }
   const Handle group = Handle::unpack(kernel);
   if (group.kind == Handle::kernel && group.slot == comm.slot) about.kernel = group.number;
   const std::uint64_t number = comm.next.fetch_add(1, std::memory_order_relaxed);
   if (number - comm.done.load(std::memory_order_acquire) >= Comm::kOperations) {
-    make_room(comm, number);
+    comm.recorder->make_room(comm, number);
   }
   comm.at(number).begin(number, about);
   return Handle{Handle::operation, comm.slot, 0, number}.pack();
@@ -261,7 +160,8 @@ void* Recorder::start(const void* operation, std::uint8_t channel, std::uint64_t
   if (comm == nullptr) return nullptr;
   Operation& own = comm->at(handle.number);
   if (!own.is(handle.number)) return nullptr;
-  if (own.start(time_of(device_ns))) entered(*comm, own);
+  Recorder& recorder = *comm->recorder;
+  if (own.start(recorder.time_of(device_ns))) recorder.entered(*comm, own);
   handle.kind = Handle::channel;
   handle.part = channel;
   return handle.pack();
@@ -273,14 +173,16 @@ void Recorder::stop(const void* channel, std::uint64_t device_ns) {
   if (comm == nullptr) return;
   Operation& own = comm->at(handle.number);
   if (!own.is(handle.number) || own.has_stopped(handle.part)) return;
-  if (own.stop(handle.part, time_of(device_ns))) completed(*comm, own, handle.number);
+  Recorder& recorder = *comm->recorder;
+  const bool is_last = own.stop(handle.part, recorder.time_of(device_ns));
+  if (is_last) recorder.completed(*comm, own, handle.number);
 }
 
 // ---- the file
 
 void Recorder::entered(const Comm& comm, const Operation& operation) {
   const std::lock_guard lock(guard_);
-  if (is_off() || inside_.size() >= kMostInside) return;
+  if (ended_ || inside_.size() >= kMostInside) return;
   Status status;
   status.since = operation.begin();
   if (const auto* const message = std::get_if<trace::Message>(&operation.about().record)) {
@@ -300,7 +202,7 @@ void Recorder::entered(const Comm& comm, const Operation& operation) {
 
 void Recorder::completed(Comm& comm, Operation& operation, std::uint64_t number) {
   const std::lock_guard lock(guard_);
-  if (is_off() || !operation.is(number)) return;
+  if (ended_ || !operation.is(number)) return;
   operation.complete();
   comm.latest = std::max(comm.latest, number + 1);
   comm.latest_kernel = std::max(comm.latest_kernel, operation.about().kernel);
@@ -341,7 +243,7 @@ void Recorder::write_first(Comm& comm) {
   Operation& own = comm.at(number);
   if (own.is(number)) {
     if (!own.is_complete()) left(own, std::max(own.end(), own.begin()));
-    if (!is_off()) write(comm, own);
+    if (!ended_) write(comm, own);
     own.forget();
   }
   comm.done.store(number + 1, std::memory_order_release);

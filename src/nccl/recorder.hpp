@@ -20,32 +20,31 @@ namespace latecomer::nccl {
 
 class Recorder {
  public:
-  /// This process's, which the first call makes; null: nothing is recorded, which a line on stderr
-  /// has told. `ranks` and `rank`: of the first communicator, where no launcher says what the job's
-  /// are.
-  [[nodiscard]] static Recorder* get(std::int32_t ranks, std::int32_t rank);
-  /// The one that get() has made, or null.
-  [[nodiscard]] static Recorder* made();
+  /// That of the device which this thread has chosen: each is a rank with a file of its own. The
+  /// first call makes it; null: nothing of it is recorded, which a line on stderr has told. `ranks`
+  /// and `rank`: of its first communicator, where no launcher says what the job's are.
+  [[nodiscard]] static Recorder* of_device(std::int32_t ranks, std::int32_t rank);
+  /// True if something is recorded of any device.
+  [[nodiscard]] static bool any();
 
   /// A communicator is made; null: it is not recorded.
   [[nodiscard]] Comm* open(std::uint64_t key, const char* name, std::int32_t ranks,
                            std::int32_t rank);
   /// It is freed.
-  void close(Comm& comm);
+  static void close(Comm& comm);
   /// The process ends. Nothing is added from now on.
-  void end();
-  /// This is a copy of the process, by fork: it touches nothing.
-  void leave_to_parent() { is_copy_.store(true, std::memory_order_relaxed); }
+  static void end_all();
 
   // The rest are events. Handles that are none of ours, or too late, are passed over.
 
   [[nodiscard]] static void* begin_kernel(Comm& comm);
   /// `kernel`: the handle of that; null: not known.
-  [[nodiscard]] void* begin(Comm& comm, const NcclEvent& event, bool is_message,
-                            const void* kernel);
-  [[nodiscard]] void* start(const void* operation, std::uint8_t channel, std::uint64_t device_ns);
+  [[nodiscard]] static void* begin(Comm& comm, const NcclEvent& event, bool is_message,
+                                   const void* kernel);
+  [[nodiscard]] static void* start(const void* operation, std::uint8_t channel,
+                                   std::uint64_t device_ns);
   /// `device_ns`: 0: not known.
-  void stop(const void* channel, std::uint64_t device_ns);
+  static void stop(const void* channel, std::uint64_t device_ns);
 
  private:
   struct Inside {
@@ -59,16 +58,14 @@ class Recorder {
 
   explicit Recorder(std::unique_ptr<trace::File> file);
 
-  [[nodiscard]] bool is_off() const { return is_copy_.load(std::memory_order_relaxed) || ended_; }
+  void end();
   [[nodiscard]] std::int64_t time_of(std::uint64_t device_ns);
-  [[nodiscard]] Comm* comm_of(const Handle& handle) const;
   [[nodiscard]] trace::Call call_of(const NcclEvent& event, Comm& comm);
   [[nodiscard]] std::uint32_t algorithm(const char* name, const char* protocol);
   void entered(const Comm& comm, const Operation& operation);
   void completed(Comm& comm, Operation& operation, std::uint64_t number);
   void make_room(Comm& comm, std::uint64_t number);
   void left(const Operation& operation, std::int64_t end);
-  void write_complete(Comm& comm);
   void write_first(Comm& comm);
   void write(Comm& comm, const Operation& operation);
 
@@ -76,14 +73,11 @@ class Recorder {
   std::unique_ptr<trace::File> file_;
   trace::Texts texts_;
   bool ended_ = false;
-  std::atomic<bool> is_copy_{false};
   std::uint64_t open_ = 0;      // communicators
   std::int64_t last_ = 0;       // the last time in the file
   std::uint64_t untimed_ = 0;   // operations that are not in the file: no time is known, or ...
   std::uint64_t full_ = 0;      // ... it is full
   std::vector<Inside> inside_;  // operations that the device works on, the last one last
-  std::array<std::atomic<Comm*>, std::size_t{1} << Handle::kSlotBits> comms_{};
-  std::uint64_t made_ = 0;                          // of these
   std::map<std::uint64_t, std::uint32_t> numbers_;  // of communicators so far, by their key
   std::uint32_t described_ = 0;                     // in the file
   std::atomic<std::int64_t> ahead_{kUnknown};       // of the device's clock: this process's
@@ -93,5 +87,8 @@ class Recorder {
   std::atomic<std::size_t> algorithms_known_{0};
   std::atomic<std::uint32_t> order_{0};  // of the next message
 };
+
+/// The communicator that an event is of; null: none that is there now.
+[[nodiscard]] Comm* comm_of(const Handle& handle);
 
 }  // namespace latecomer::nccl

@@ -1,26 +1,22 @@
 // Plays a process that uses NCCL: loads the profiler plug-in and calls it as a script says. Its
 // clock is made up, so that any number of processes can be played one after the other.
 //
-//   nccl_host PLUGIN VERSION < SCRIPT     VERSION: 4, 5 or 6
+//   nccl_host PLUGIN VERSION < SCRIPT                 VERSION: 4, 5 or 6
 //   nccl_host bench PLUGIN VERSION CALLS CHANNELS
 //   nccl_host threads PLUGIN VERSION CALLS
-//
 // A line of a script, whose names of communicators and events are words:
 //   calendar NS                       what the clock of the calendar is ahead of the other one
 //   at NS                             the clock shows this from now on
-//   thread N                          the next lines are carried out by this thread
-//   init COMM HASH NAME RANKS RANK    NAME - is none; prints the mask, and if there is a context
-//   finalize COMM
-//   group EVENT COMM                  the device has one kernel for what is of it
-//   coll EVENT COMM FUNC COUNT TYPE CHANNELS ROOT GROUP     GROUP - is none
-//   p2p EVENT COMM FUNC COUNT TYPE CHANNELS PEER GROUP
-//   other EVENT COMM KIND             an event that nobody asked for; its handle must be null
-//   kernel EVENT PARENT COMM CHANNEL NS   by the device's clock
-//   done EVENT NS                     the state of a kernel; NS - : no arguments
-//   stop EVENT
-//   unload                            as NCCL does after its last communicator
-//   fork                              a child ends by exit()
-//   die                               the process ends at once
+//   device N                          the one that CUDA says this process has chosen; by default
+//   none thread N                          the next lines are carried out by this thread init COMM
+//   HASH NAME RANKS RANK    NAME - is none; prints the mask, and if there is a context finalize
+//   COMM group EVENT COMM                  the device has one kernel for what is of it coll EVENT
+//   COMM FUNC COUNT TYPE CHANNELS ROOT GROUP     GROUP - is none p2p EVENT COMM FUNC COUNT TYPE
+//   CHANNELS PEER GROUP other EVENT COMM KIND             an event that nobody asked for; its
+//   handle must be null kernel EVENT PARENT COMM CHANNEL NS   by the device's clock done EVENT NS
+//   the state of a kernel; NS - : no arguments stop EVENT unload                            as NCCL
+//   does after its last communicator fork                              a child ends by exit() die
+//   the process ends at once
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +43,7 @@ namespace {
 
 std::atomic<std::int64_t> made_up_ns{-1};  // -1: the system's clock
 std::atomic<std::int64_t> calendar_ns{0};
+std::atomic<int> chosen_device{-1};
 
 [[noreturn]] void fail(const std::string& why) {
   std::fprintf(stderr, "nccl_host: %s\n", why.c_str());
@@ -215,6 +212,9 @@ class Player {
       std::int64_t now = 0;
       words >> now;
       made_up_ns = now;
+    } else if (verb == "device") {
+      words >> rank;
+      chosen_device = rank;
     } else if (verb == "calendar") {
       std::int64_t ahead = 0;
       words >> ahead;
@@ -378,6 +378,12 @@ extern "C" int clock_gettime(clockid_t clock, timespec* into) noexcept {
   const std::int64_t now = made_up_ns + (clock == CLOCK_REALTIME ? calendar_ns.load() : 0);
   *into = {now / 1'000'000'000, now % 1'000'000'000};
   return 0;
+}
+
+/// As CUDA's driver has it.
+extern "C" __attribute__((visibility("default"))) int cuCtxGetDevice(int* into) {
+  *into = chosen_device;
+  return *into < 0 ? 201 : 0;
 }
 
 int main(int count, char** words) {

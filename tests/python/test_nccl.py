@@ -258,15 +258,39 @@ def test_times_of_the_host_stand_in_for_those_of_the_device(tmp_path):
     np.testing.assert_allclose(leave - arrival, 0.003, atol=1e-8)
 
 
-def test_a_process_of_several_ranks_records_one(tmp_path):
+def test_a_device_that_is_several_ranks_records_one(tmp_path):
     own = words_of(2, ranks=3)
     own.say(0.2, "init v 7 all 3 1")
     own.add(Op("v", "AllReduce", 1.5, 1.6))
     out, said = run(own.script(), tmp_path / "trace")
     assert out == "w: mask 71, recorded\nv: mask 71, not recorded\n"
-    assert said == ("latecomer: this process is several ranks of a communicator of NCCL: one of "
-                    "them is recorded\n")  # fmt: skip
+    assert said == ("latecomer: a device is several ranks of a communicator of NCCL: one of them is "
+                    "recorded\n")  # fmt: skip
     assert sequences(tmp_path / "trace") == {0: [0, 1]}
+
+
+def test_each_device_of_a_process_is_a_rank(tmp_path):
+    """Their clocks are apart, and one is always late."""
+    rng = np.random.default_rng(3)
+    arrival, leave = loop(rng, 4, 40, 2)
+    clocks = [Clock.apart(rng) for _ in range(4)]
+    all_ranks = looping(arrival, leave, [Clock(clocks[0].host, each.device, each.drift)
+                                         for each in clocks])  # fmt: skip
+    whole = Process(0, clocks[0])
+    for own in all_ranks:
+        for time, _, thread, line in own.lines:
+            words = [f"{word}of{own.rank}" if word[0] in "weg" and word != "world" else word
+                     for word in line.split()[1:]]  # fmt: skip
+            if line.startswith("init"):
+                whole.say(0.01 * own.rank, "device", own.rank)
+            when = 0.01 * own.rank if line.startswith("init") else time
+            whole.say(when, line.split()[0], *words, thread=thread)
+    out, said = run(whole.script(), tmp_path / "trace", rank=0, ranks=1)
+    assert said == ""
+    assert out.count("mask 71, recorded") == 4
+    found = analyse(read(tmp_path / "trace"))
+    assert not found.trace.remarks
+    assert list(facts(found).late) == [2]
 
 
 def test_odd_calls_do_no_harm(tmp_path):
