@@ -7,7 +7,7 @@ target_link_libraries(latecomer_nccl PRIVATE latecomer_core latecomer_warnings)
 target_compile_definitions(latecomer_nccl PRIVATE LATECOMER_VERSION="${PROJECT_VERSION}")
 set(nccl_exports ${PROJECT_BINARY_DIR}/nccl_exports.map)
 file(CONFIGURE OUTPUT ${nccl_exports} CONTENT "{ global: ncclProfiler_v*; local: *; };\n")
-target_link_options(latecomer_nccl PRIVATE -static-libstdc++ -static-libgcc -Wl,-z,nodelete
+target_link_options(latecomer_nccl PRIVATE -static-libstdc++ -Wl,-z,nodelete
   -Wl,--version-script=${nccl_exports} -Wl,--gc-sections)
 set_target_properties(latecomer_nccl PROPERTIES LINK_DEPENDS ${nccl_exports})
 

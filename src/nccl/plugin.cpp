@@ -17,7 +17,7 @@ int init(void** context, std::uint64_t communicator, int* mask, const char* name
   try {
     Recorder* const recorder = Recorder::of_device(ranks, rank);
     // NCCL has one mask for all communicators, so one that is not recorded has it, too.
-    if (Recorder::any()) *mask = kNcclGroup | kNcclColl | kNcclP2p | kNcclKernelCh;
+    if (Recorder::any()) *mask = kNcclGroup | kNcclColl | kNcclP2p | kNcclKernelCh | kNcclCeColl;
     if (recorder != nullptr) *context = recorder->open(communicator, name, ranks, rank);
   } catch (...) {  // no memory
   }
@@ -41,6 +41,8 @@ int start(void* context, void** handle, const NcclEvent& event, std::uint64_t ty
     auto& comm = *static_cast<Comm*>(context);
     if (type == kNcclKernelCh) {
       *handle = Recorder::start(event.parent, event.kernel.channel, event.kernel.device_ns);
+    } else if (type == kNcclCeColl) {
+      Recorder::miss(comm);
     } else if (type == kNcclGroup) {
       *handle = Recorder::begin_kernel(comm);
     } else if (type == kNcclColl || type == kNcclP2p) {

@@ -86,16 +86,14 @@ void Recorder::end() {
   }
   ended_ = true;
   file_->end(std::max(now_ns(), last_));
-  if (full_ > 0) {
-    report(std::to_string(full_) + " records of NCCL's calls are not in the trace, whose file " +
-           (file_->obstacle() != 0 ? "cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
-                                   : "is full: set LATECOMER_TRACE_BYTES to more"));
-  }
-  if (untimed_ > 0) {
-    report(
-        std::to_string(untimed_) +
-        " calls of NCCL are not in the trace: the device did not tell when they began and ended");
-  }
+  const auto tell = [](std::uint64_t count, const std::string& why) {
+    if (count > 0)
+      report("not in the trace: " + std::to_string(count) + " of NCCL's calls, " + why);
+  };
+  tell(full_, file_->obstacle() != 0
+                  ? "since its file cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
+                  : "since its file is full: set LATECOMER_TRACE_BYTES to more");
+  tell(untimed_, "of which it was not told when the device began and ended them");
 }
 
 // ---- communicators

@@ -19,6 +19,7 @@ enum {
   kNcclColl = 1 << 1,     /* a collective is handed to the device */
   kNcclP2p = 1 << 2,      /* a send or a receive is */
   kNcclKernelCh = 1 << 6, /* one channel of the device works on one of these */
+  kNcclCeColl = 1 << 12,  /* a collective is handed to copy engines, from version 6 on */
 };
 
 enum { kNcclKernelChStop = 22 }; /* a state of that: the device is done with the channel */

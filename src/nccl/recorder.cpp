@@ -124,6 +124,11 @@ void* Recorder::begin_kernel(Comm& comm) {
   return Handle{Handle::kernel, comm.slot, 0, number}.pack();
 }
 
+void Recorder::miss(Comm& comm) {
+  const std::lock_guard lock(comm.recorder->guard_);
+  ++comm.recorder->untimed_;
+}
+
 void* Recorder::begin(Comm& comm, const NcclEvent& event, bool is_message, const void* kernel) {
   if (!comm.is_open.load(std::memory_order_acquire)) return nullptr;
   About about;

@@ -38,6 +38,8 @@ class Recorder {
   // The rest are events. Handles that are none of ours, or too late, are passed over.
 
   [[nodiscard]] static void* begin_kernel(Comm& comm);
+  /// Counts a call of which NCCL tells no times.
+  static void miss(Comm& comm);
   /// `kernel`: the handle of that; null: not known.
   [[nodiscard]] static void* begin(Comm& comm, const NcclEvent& event, bool is_message,
                                    const void* kernel);

@@ -10,7 +10,8 @@ from latecomer.report.analysis.answer import facts
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import Words, native_file, read
 from latecomer.report.trace.left_out import LeftOut
-from nccl_helpers import HOST, PLUGIN, Clock, Op, Process, loop, looping, play, run
+from latecomer.report.watch.watcher import Watcher
+from nccl_helpers import CALENDAR, HOST, PLUGIN, Clock, Op, Process, loop, looping, play, run
 
 
 @pytest.mark.parametrize(("version", "ranks"), [(4, 4), (5, 64), (6, 4)])
@@ -157,6 +158,12 @@ def words_of(calls, *, comm="w", begin=1.0, rank=0, ranks=2, lost=(), **more):
     return own
 
 
+def untimed(count):
+    """The line about calls without times."""
+    return (f"latecomer: not in the trace: {count} of NCCL's calls, of which it was not told when "
+            "the device began and ended them\n")  # fmt: skip
+
+
 def sequences(folder):
     """By the communicator's number among those of its key, the calls that rank 0's file has."""
     (file, *_) = native_file.read([folder / "rank-0.trace"], LeftOut())
@@ -182,7 +189,7 @@ def test_without_a_folder_nothing_is_recorded_and_the_first_rank_says_so():
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     script = list(words_of(1).script())
-    assert run(script, tmp_path / "trace", ranks=2, rank=0)[0] == "w: mask 71, recorded\n"
+    assert run(script, tmp_path / "trace", ranks=2, rank=0)[0] == "w: mask 4167, recorded\n"
     out, said = run(script, tmp_path / "trace", ranks=2, rank=0)
     assert out == "w: mask 0, not recorded\n"
     assert said == (f"latecomer: LATECOMER_TRACE: rank 0 cannot write a trace of NCCL in "
@@ -197,8 +204,8 @@ def test_the_file_is_bounded_and_what_is_missing_is_told(tmp_path):
     _, said = run(script, tmp_path / "%r", ranks=2, rank=0, LATECOMER_TRACE_BYTES="64KiB")
     missing = 1500 - len(sequences(tmp_path / "0")[0])
     assert missing > 400
-    assert said == (f"latecomer: {missing} records of NCCL's calls are not in the trace, whose file "
-                    "is full: set LATECOMER_TRACE_BYTES to more\n")  # fmt: skip
+    assert said == (f"latecomer: not in the trace: {missing} of NCCL's calls, since its file is "
+                    "full: set LATECOMER_TRACE_BYTES to more\n")  # fmt: skip
     _, said = run(script, tmp_path / "b", ranks=2, rank=0, LATECOMER_TRACE_BYTES="7")
     assert said == ("latecomer: LATECOMER_TRACE_BYTES is not used: bytes: '7' is not usable; right "
                     "would be a size from 64KiB to 4GiB\n")  # fmt: skip
@@ -211,8 +218,7 @@ def test_calls_that_the_device_does_not_finish_are_left_out_alone(tmp_path):
     own.add(Op("w", "AllReduce", 4.1, 4.2, 300), lost=(0,))
     own.add(Op("w", "Send", 4.3, 4.4, peer=1), lost=(0, 1))
     _, said = run(own.script(), tmp_path / "trace", ranks=2, rank=0)
-    assert said == ("latecomer: 4 calls of NCCL are not in the trace: the device did not tell when "
-                    "they began and ended\n")  # fmt: skip
+    assert said == untimed(4)
     assert sequences(tmp_path / "trace") == {0: sorted(set(range(301)) - {0, 5, 299})}
 
 
@@ -263,7 +269,7 @@ def test_a_device_that_is_several_ranks_records_one(tmp_path):
     own.say(0.2, "init v 7 all 3 1")
     own.add(Op("v", "AllReduce", 1.5, 1.6))
     out, said = run(own.script(), tmp_path / "trace")
-    assert out == "w: mask 71, recorded\nv: mask 71, not recorded\n"
+    assert out == "w: mask 4167, recorded\nv: mask 4167, not recorded\n"
     assert said == ("latecomer: a device is several ranks of a communicator of NCCL: one of them is "
                     "recorded\n")  # fmt: skip
     assert sequences(tmp_path / "trace") == {0: [0, 1]}
@@ -287,7 +293,7 @@ def test_each_device_of_a_process_is_a_rank(tmp_path):
             whole.say(when, line.split()[0], *words, thread=thread)
     out, said = run(whole.script(), tmp_path / "trace", rank=0, ranks=1)
     assert said == ""
-    assert out.count("mask 71, recorded") == 4
+    assert out.count("mask 4167, recorded") == 4
     found = analyse(read(tmp_path / "trace"))
     assert not found.trace.remarks
     assert list(facts(found).late) == [2]
@@ -304,8 +310,8 @@ def test_odd_calls_do_no_harm(tmp_path):
     ]):  # fmt: skip
         own.say(2 + 0.001 * at, line)
     out, said = run(own.script(), tmp_path / "trace", ranks=2, rank=0)
-    assert [line.split()[-2] for line in out.splitlines()] == ["71,", "not", "not", "not"]
-    assert said == ""
+    assert [line.split()[-2] for line in out.splitlines()] == ["4167,", "not", "not", "not"]
+    assert said == untimed(1)  # the copy engines' one
     assert sequences(tmp_path / "trace") == {0: [0, 1, 2]}
 
 
@@ -318,12 +324,34 @@ def test_a_job_that_hangs_and_dies_shows_who_has_not_come(tmp_path):
             own.say(2.0, "coll last w AllReduce 8 ncclInt8 1 0")
             own.say(2.1, "kernel lastk last w 0", own.clock.of_device(2.1))
         own.say(40, "die")
-        assert run(own.script(), folder, ranks=4, rank=rank) == ("w: mask 71, recorded\n", "")
+        assert run(own.script(), folder, ranks=4, rank=rank) == ("w: mask 4167, recorded\n", "")
     remarks = read(folder).remarks
     assert "4 ranks did not reach the end of the program" in remarks
     assert any("ranks 0, 1 and 3 were last seen in allreduce, call 5 of all" in each
                for each in remarks)  # fmt: skip
     assert any("rank 2 was last seen outside of calls" in each for each in remarks)
+    view = watched(folder, 40)
+    assert view.late == (2,)
+    assert view.stuck[0].waits == [0, 1, 3]
+    assert "in allreduce, call 5 of all" in view.stuck[0].where
+
+
+def test_the_watch_names_who_is_late_now(tmp_path):
+    rng = np.random.default_rng(6)
+    arrival, leave = loop(rng, 4, 400, 2)
+    own = looping(arrival, leave, [Clock.apart(rng) for _ in range(4)])
+    for each in own:
+        each.say(leave.max() + 0.05, "die")
+    assert play(tmp_path / "trace", own) == []
+    view = watched(tmp_path / "trace", leave.max() + 0.05)
+    assert view.late == (2,)
+    assert not view.stuck
+    assert not view.over
+
+
+def watched(folder, seconds):
+    """A look at a job, so many seconds after its begin."""
+    return Watcher(folder, lambda: 1000.0, lambda: 1e-9 * CALENDAR + seconds).look()
 
 
 def test_many_threads_at_a_time_lose_nothing(tmp_path):
