@@ -34,6 +34,7 @@ def test_a_rank_that_is_always_late_is_named_though_all_clocks_are_apart(tmp_pat
     waiting = (arrival.max(axis=1, keepdims=True) - arrival).sum(axis=0)
     np.testing.assert_allclose(found.ranks.waiting, waiting, atol=2 * 40 * found.clock_error)
     assert list(facts(found).late) == [late]
+    assert not facts(found).run_command  # no other run of MPI's is advised
 
 
 # ---- a job of everything
