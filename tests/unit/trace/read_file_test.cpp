@@ -368,12 +368,17 @@ TEST(ReadFile, FindsWhatIsRightInFilesWithWrongBytes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed));
     const std::string bytes = spoilt(whole, random);
-    const RankFile file = read(bytes);
+    RankFile file = read(bytes);
     if (file.refused) continue;
+    RankFile* const alone = &file;
+    gather_members({&alone, 1});
     std::vector<std::uint32_t> orders;
     for (const Message& each : file.messages) orders.push_back(each.order);
     EXPECT_EQ(orders, right_messages(bytes, file));
-    for (const FileComm& each : file.comms) expect_in_turn(bytes, each);
+    for (const FileComm& each : file.comms) {
+      expect_in_turn(bytes, each);
+      EXPECT_EQ(each.members.size(), static_cast<std::size_t>(each.size));
+    }
     for (const Other& each : file.others)
       EXPECT_LE(each.inside + each.between, each.end - each.begin);
     if (::testing::Test::HasFailure()) break;
