@@ -212,7 +212,7 @@ struct PyRankFile {
     for (const trace::FileComm& each : file->comms) {
       all.append(nb::make_tuple(each.id, each.key, each.number, each.rank, each.name,
                                 copied(each.members), each.calls.place->size(),
-                                each.overlapping.place->size()));
+                                each.overlapping.place->size(), each.together));
     }
     return all;
   }
@@ -257,6 +257,9 @@ std::vector<PyRankFile> read_trace_files(const std::vector<std::pair<nb::bytes, 
       found[at].file = std::make_shared<trace::RankFile>(trace::read_rank_file(path, rank, shared));
     }
   });
+  std::vector<trace::RankFile*> files;
+  for (const PyRankFile& each : found) files.push_back(each.file.get());
+  trace::gather_members(files);
   return found;
 }
 

@@ -35,9 +35,10 @@ BACKEND = "nanobind-backend>=1"
 def targets(names: set[str]) -> dict[str, str]:
     """The files that the wheel takes from the build folder's targets, and its place in the package.
 
-    Raises UserError if the drop-in library of a family is missing.
+    Raises UserError if the drop-in library of a family is missing, or NCCL's plug-in.
     """
-    found = {f"liblatecomer_preload{end}.so": "lib" for end in ("", "_messages")}
+    whole = ("preload", "preload_messages", "nccl")  # for all MPI libraries, and none
+    found = {f"liblatecomer_{name}.so": "lib" for name in whole}
     found |= {f"liblatecomer_preload_{family}.so": "lib" for family in FAMILIES}
     missing = sorted(set(found) - names)
     if missing:

@@ -62,8 +62,10 @@ struct FileComm {
   std::uint64_t key = 0;
   std::uint32_t number = 0;
   std::int32_t rank = 0;
+  std::int32_t size = 0;
   std::uint32_t name = 0;             // of a text
-  std::vector<std::int32_t> members;  // ranks of the job
+  bool together = false;              // as in Communicator
+  std::vector<std::int32_t> members;  // ranks of the job; empty: by_files, not gathered yet
   CallsOf calls;                      // that follow each other
   CallsOf overlapping;                // calls that another one completed
 };

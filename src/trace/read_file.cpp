@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <span>
+#include <tuple>
 
 #include "base/own_descriptor.hpp"
 #include "base/writing.hpp"
@@ -20,6 +22,7 @@ namespace {
 constexpr std::int32_t kMostRanks = 1 << 20;
 constexpr std::int64_t kMostMembers = 1 << 24;  // of all communicators of one file together
 constexpr std::size_t kLongestText = 1 << 16;
+constexpr std::int32_t kNobody = -1;
 /// For people: what is no letter, digit or sign as its number.
 std::string shown(std::string_view raw) {
   static constexpr const char* digits = "0123456789abcdef";
@@ -207,24 +210,25 @@ class Reader {
       if (!check(record, place, members)) continue;
       const auto [at, fresh] = known.emplace(record.id, file_.comms.size());
       if (fresh) file_.comms.emplace_back();
-      file_.comms[at->second] = {record.id,   record.key,  record.number,
-                                 record.rank, record.name, std::move(members),
+      file_.comms[at->second] = {record.id,   record.key,  record.number,        record.rank,
+                                 record.size, record.name, record.together != 0, std::move(members),
                                  {},          {}};
     }
     for (const FileComm& comm : file_.comms) {
-      about_.comms.set(comm.id, static_cast<std::int32_t>(comm.members.size()));
+      about_.comms.set(comm.id, comm.size);
     }
     return true;
   }
 
-  /// Empty: the size is wrong, or one of them is no rank.
+  /// Empty: the size is wrong, or one of them is no rank; or the file does not know them.
   std::vector<std::int32_t> members_of(
       const Communicator& record,
       const std::map<std::uint32_t, std::vector<std::uint32_t>>& lists) const {
     const std::int32_t ranks = file_.header.ranks;
     std::vector<std::int32_t> members;
     if (record.size < 1 || record.size > ranks) return members;
-    if (record.listed == 0) {
+    if (record.listed == Listed::by_files) return members;
+    if (record.listed == Listed::by_stride) {
       for (std::int64_t i = 0; i < record.size; ++i) {
         const std::int64_t rank = record.first + i * record.stride;
         if (rank < 0 || rank >= ranks) return {};
@@ -251,7 +255,9 @@ class Reader {
     std::vector<std::int32_t> sorted = members;
     std::ranges::sort(sorted);
     const auto size = static_cast<std::size_t>(std::max(record.size, 0));
-    const bool whole = members.size() == size && std::ranges::adjacent_find(sorted) == sorted.end();
+    const bool unknown = record.listed == Listed::by_files;
+    const bool whole =
+        unknown || (members.size() == size && std::ranges::adjacent_find(sorted) == sorted.end());
     const bool inside = 0 <= record.rank && record.rank < record.size;
     bool good = true;
     const auto rule = [&](bool holds, const char* name, std::size_t byte, std::int64_t value,
@@ -268,8 +274,9 @@ class Reader {
          "the number of a text");
     rule(whole, "first", offsetof(Communicator, first), record.first,
          "that of as many different ranks as it has");
-    rule(whole && inside && members[static_cast<std::size_t>(record.rank)] == header.rank, "rank",
-         offsetof(Communicator, rank), record.rank, "that of the file's rank");
+    rule(unknown ||
+             (whole && inside && members[static_cast<std::size_t>(record.rank)] == header.rank),
+         "rank", offsetof(Communicator, rank), record.rank, "that of the file's rank");
     return good;
   }
 
@@ -309,6 +316,55 @@ class Reader {
 };
 
 }  // namespace
+
+void gather_members(std::span<RankFile* const> files) {
+  struct Known {
+    std::vector<std::int32_t> members;
+    std::vector<FileComm*> comms;
+    std::vector<std::int32_t> ranks;  // of their files
+  };
+  std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, Known> all;
+  std::int32_t ranks = 0;
+  for (RankFile* const file : files) {
+    if (file->refused) continue;
+    ranks = std::max(ranks, file->header.ranks);
+    for (FileComm& comm : file->comms) {
+      if (!comm.members.empty()) continue;
+      Known& known = all[{comm.key, comm.number, comm.size}];
+      known.members.resize(static_cast<std::size_t>(comm.size), kNobody);
+      std::int32_t& place = known.members[static_cast<std::size_t>(comm.rank)];
+      if (place == kNobody) place = file->header.rank;
+      known.comms.push_back(&comm);
+      known.ranks.push_back(file->header.rank);
+    }
+  }
+  std::vector<std::uint8_t> has_file(static_cast<std::size_t>(ranks));
+  for (const RankFile* const file : files) {
+    if (!file->refused) has_file[static_cast<std::size_t>(file->header.rank)] = 1;
+  }
+  for (auto& [key, known] : all) {
+    std::vector<std::uint8_t> taken(static_cast<std::size_t>(ranks));
+    for (const std::int32_t each : known.members) {
+      if (each != kNobody) taken[static_cast<std::size_t>(each)] = 1;
+    }
+    std::vector<std::int32_t> free;
+    for (const std::uint8_t those : {0, 1}) {  // of ranks without a file first
+      for (std::int32_t rank = 0; rank < ranks; ++rank) {
+        const auto at = static_cast<std::size_t>(rank);
+        if (taken[at] == 0 && has_file[at] == those) free.push_back(rank);
+      }
+    }
+    auto next = free.begin();
+    for (std::int32_t& each : known.members) {
+      if (each == kNobody) each = *next++;
+    }
+    for (std::size_t at = 0; at < known.comms.size(); ++at) {
+      FileComm& comm = *known.comms[at];
+      comm.members = known.members;
+      comm.members[static_cast<std::size_t>(comm.rank)] = known.ranks[at];
+    }
+  }
+}
 
 RankFile read_rank_file(const std::string& path, std::int64_t rank, SharedNumbers& shared) {
   RankFile file;

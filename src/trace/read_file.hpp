@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "trace/rank_file.hpp"
@@ -13,5 +14,9 @@ namespace latecomer::trace {
 /// Reads the file of `rank`, as its name says.
 [[nodiscard]] RankFile read_rank_file(const std::string& path, std::int64_t rank,
                                       SharedNumbers& shared);
+/// Fills in the members of communicators of which each file knows its own rank's place alone. A
+/// place of which no file tells gets a rank that has no file, if there is one. Two files of one
+/// place: each has its own rank there.
+void gather_members(std::span<RankFile* const> files);
 
 }  // namespace latecomer::trace

@@ -88,13 +88,21 @@ struct Text {
   std::array<char, 56> piece{};
 };
 
-/// The same on all its ranks: `members`, and `number` among the communicators with these.
+/// How a communicator's members are known.
+enum class Listed : std::uint8_t {
+  by_stride,  // first, first + stride, ...
+  by_ranks,   // `members` records follow
+  by_files,   // each rank knows its own place alone: readers bring together those of all files
+};
+
+/// The same on all its ranks: `key`, and `number` among the communicators with this key.
 struct Communicator {
   Kind kind = Kind::communicator;
-  std::uint8_t listed = 0;  // 1: `members` records follow; 0: first, first + stride, ...
-  std::uint16_t reserved = 0;
+  Listed listed = Listed::by_stride;
+  std::uint8_t together = 0;  // 1: ranks leave calls in which all wait for each other together
+  std::uint8_t reserved = 0;
   std::uint32_t id = 0;   // in this file
-  std::uint64_t key = 0;  // a hash of the members
+  std::uint64_t key = 0;  // a hash of the members, or what the library tells them apart by
   std::uint32_t number = 0;
   std::int32_t size = 0;
   std::int32_t rank = 0;  // in it

@@ -198,7 +198,7 @@ def folder_of_a_trace(tmp_path) -> Path:
 def test_the_verb_records_a_folder_and_shows_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     folder = folder_of_a_trace(tmp_path)
-    assert run(["atlas", "record", "--name", "my app", str(folder)]) == 0
+    assert run(["atlas", "record", str(folder), "--name", "my app"]) == 0
     assert "wrote my-app.parquet: 8 of 8 calls of 3 ranks" in capsys.readouterr().err
     assert run(["atlas", "show", "my-app.parquet", "--json"]) == 0
     assert '"program": "my app"' in capsys.readouterr().out
@@ -214,7 +214,7 @@ def test_the_verb_records_a_folder_and_shows_it(tmp_path, monkeypatch, capsys):
         (["record", "--name", "a/b", "--", "mpirun", "x"], 2, "--name is no name of a program"),
         (["record", "--", "./app"], 2, "'latecomer atlas record -- mpirun -n 4 ./app'"),
         (["record", "."], 1, "no trace"),
-        (["record", ".", "--name", "x"], 2, "right would be options before it"),
+        (["record", ".", "x"], 2, "'x' behind the folder; right would be the folder alone"),
         (["record", "--deadline", "5", "."], 2, "leave out --deadline"),
         (["record", "--output", "none/x.parquet", "."], 2, "no such folder for --output"),
         (["show"], 2, "Missing argument 'FILE...'"),

@@ -33,6 +33,13 @@ def runner(command: Annotated[list[str], argument("COMMAND...", "A program.")]) 
     """Run something."""
 
 
+def runner_with_option(
+    command: Annotated[list[str], argument("COMMAND...", "A program.")],
+    size: Annotated[int, option("--size", "N", "A size.", min=1, max=9)] = 3,
+) -> None:
+    """Run something."""
+
+
 def numbers():
     """Each option that is a number, of all verbs."""
     found = []
@@ -62,6 +69,41 @@ def test_numbers_have_bounds_and_huge_ones_are_refused(verb, given):
     if most < 10**10:
         with pytest.raises(UsageError, match=f"{10**10}; give a number from {least} to {most}"):
             given.read(str(10**10))
+
+
+def verbs(group=COMMANDS, path=""):
+    """Each verb that takes words without a name: its path and its parameters."""
+    for name, command in group.commands.items():
+        if isinstance(command, Group):
+            yield from verbs(command, f"{path}{name} ")
+            continue
+        found = parameters(group.verb(name))
+        if not all(each.option.names for each in found):
+            yield pytest.param(found, id=path + name)
+
+
+@pytest.mark.parametrize("declared", list(verbs()))
+def test_options_may_stand_before_and_behind_what_has_no_name(tmp_path, declared):
+    """A folder is no program, whose options would be its own."""
+    free = [each for each in declared if not each.option.names]
+    words = [str(tmp_path)] * len(free[:1] if free[0].repeated else free)
+    options = []
+    for each in declared:
+        if each.option.names:
+            least = 1.0 if each.option.min is None else each.option.min
+            value = [] if each.is_flag else [str(least if each.type is float else int(least))]
+            options += [each.option.names[-1], *value]
+    before, behind = read(declared, options + words), read(declared, words + options)
+    assert before == behind
+    assert None not in before.values()
+
+
+def test_the_options_of_a_program_are_its_own(tmp_path, monkeypatch):
+    declared = parameters(runner_with_option)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sh").mkdir()  # beside a program of that name
+    assert read(declared, ["sh", "--size", "4"]) == {"command": ["sh", "--size", "4"], "size": 3}
+    assert read(declared, ["--", str(tmp_path), "--size", "4"])["size"] == 3
 
 
 HUGE = "9999999999"

@@ -2,6 +2,7 @@
 
 import flight_helpers as flight
 import inspector_helpers as inspector
+import nccl_helpers as nccl
 import nsight_helpers as nsight
 import numpy as np
 import pytest
@@ -15,6 +16,24 @@ CALLS, RANKS, LATE = 40, 4, 2
 
 def ours(folder, arrival, leave):
     return Files(RANKS).write(folder, arrival, leave)
+
+
+def plug_in(folder, arrival, leave):
+    """Device clocks of the ranks are apart, and nobody compared them."""
+    rng = np.random.default_rng(5)
+    assert not nccl.play(
+        folder, nccl.looping(1 + arrival, 1 + leave, [nccl.Clock.apart(rng) for _ in range(RANKS)])
+    )
+    return folder
+
+
+def table(folder, arrival, leave):
+    folder.mkdir()
+    rows = ["rank,sequence,operation,arrive,leave"]
+    for call, rank in np.ndindex(arrival.shape):
+        rows.append(f"{rank},{call},allreduce,{arrival[call, rank]:.9f},{leave[call, rank]:.9f}")
+    (folder / "calls.csv").write_text("\n".join(rows))
+    return folder
 
 
 def dumps(write, ending, *, timed=True, host=""):
@@ -32,6 +51,8 @@ def exports(together):
 # How it is recorded, and seconds by which an arrival may be off another one.
 WAYS = {
     "our own trace": (ours, 1e-9),
+    "the table": (table, 1e-8),
+    "the plug-in of NCCL": (plug_in, 1e-4),
     "Inspector": (inspector.written, 2e-6),
     "flight recorder, JSON": (dumps(flight.as_json, ".json"), 2e-6),
     "flight recorder, pickle": (dumps(flight.as_pickle, ""), 2e-6),

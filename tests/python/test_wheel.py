@@ -30,7 +30,7 @@ def make():
 def built(make, *without):
     """The targets of a build folder with all families, and some that the wheel has no use for."""
     names = {"latecomer_simgrid", "lib/liblatecomer_core.so.0.1", "liblatecomer_preload.so",
-             "liblatecomer_preload_messages.so"}  # fmt: skip
+             "liblatecomer_preload_messages.so", "liblatecomer_nccl.so"}  # fmt: skip
     for family in make.FAMILIES:
         names |= {f"liblatecomer_preload_{family}.so", f"mpi_tests_{family}"}
     for family in ("mpich", "openmpi"):
@@ -47,6 +47,7 @@ def test_it_holds_the_libraries_of_all_families_and_the_programs_that_the_comman
         "latecomer_calibrate_openmpi": "libexec/latecomer",
         "lib/liblatecomer_mpich.so.0.1": "lib",
         "lib/liblatecomer_openmpi.so.0.1": "lib",
+        "liblatecomer_nccl.so": "lib",
         "liblatecomer_preload.so": "lib",
         "liblatecomer_preload_abi.so": "lib",
         "liblatecomer_preload_messages.so": "lib",

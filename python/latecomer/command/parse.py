@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..base.guess import guess
@@ -67,7 +69,7 @@ def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] 
         word = rest.pop(0)
         if word in {"--", "-"} or not word.startswith("-"):
             taken = [] if word == "--" else [word]
-            command = free and free[0].repeated and free[0].type is str
+            command = free and free[0].repeated and free[0].type is str and not _is_folder(word)
             if word == "--" or command:  # all that follow belong to it
                 taken, rest = taken + rest, []
             for each in taken:
@@ -77,6 +79,11 @@ def read(declared: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] 
         else:
             _take_option(named, values, word, rest)
     return _complete(declared, values)
+
+
+def _is_folder(word: str) -> bool:
+    """True of a folder that no program is named as."""
+    return Path(word).is_dir() and shutil.which(word) is None
 
 
 def _take_argument(free: list[Parameter], values: dict[str, Any], word: str) -> None:

@@ -72,7 +72,7 @@ def record(
     check_file("--output", output)
     if Path(source[0]).is_dir():
         if len(source) > 1:
-            raise UsageError(f"'{source[1]}' behind the folder; right would be options before it")
+            raise UsageError(f"'{source[1]}' behind the folder; right would be the folder alone")
         refuse("a folder of a trace needs no run", {"--deadline": deadline})
         trace = read(source[0])
         for remark in trace.remarks:

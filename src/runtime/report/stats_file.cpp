@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 
+#include "base/file_pattern.hpp"
 #include "base/writing.hpp"
 #include "runtime/settings/environment.hpp"
 
@@ -15,26 +15,6 @@ namespace latecomer {
 namespace {
 
 constexpr int kMaxTried = 16;  // names for the new file; others may be left over
-
-std::string name_of_job() {
-  const auto step = environment("SLURM_STEP_ID");
-  for (const char* const variable : {"PMIX_NAMESPACE", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"}) {
-    const auto name = environment(variable);
-    if (name) return *name + (std::string(variable) == "SLURM_JOB_ID" && step ? "." + *step : "");
-  }
-  return std::to_string(getppid());
-}
-
-/// Makes a text usable as a part of a file's name.
-std::string as_word(std::string text) {
-  const auto odd = [](unsigned char c) {
-    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');  // in any locale
-    const bool digit = c >= '0' && c <= '9';
-    return !letter && !digit && std::string_view("-_.@").find(c) == std::string_view::npos;
-  };
-  std::replace_if(text.begin(), text.end(), odd, '_');
-  return text;
-}
 
 std::string reason() { return meaning_of_error(errno); }
 
@@ -52,22 +32,7 @@ int open_new(const std::string& beside, std::string& name) {
 }  // namespace
 
 std::string stats_file_name(const std::string& pattern, Rank rank) {
-  std::string name;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const char next = pattern[i] == '%' && i + 1 < pattern.size() ? pattern[i + 1] : ' ';
-    if (next == 'r') {
-      name += std::to_string(rank);
-    } else if (next == 'p') {
-      name += std::to_string(getpid());
-    } else if (next == 'j') {
-      name += as_word(name_of_job());
-    } else {
-      name += pattern[i];
-      continue;
-    }
-    ++i;
-  }
-  return name;
+  return expanded(pattern, rank, environment);
 }
 
 bool is_of_each_rank(const std::string& pattern) {

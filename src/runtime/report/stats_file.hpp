@@ -8,8 +8,7 @@
 
 namespace latecomer {
 
-/// Expands a pattern: %r is the rank, %p the process id and %j the job's id by PMIx, Slurm, PBS or
-/// LSF, else the id of the parent process.
+/// Expands a pattern (base/file_pattern.hpp).
 [[nodiscard]] std::string stats_file_name(const std::string& pattern, Rank rank);
 
 /// True if the pattern gives each rank a file of its own.

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/parse.hpp"
 #include "base/writing.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/attachment.hpp"
@@ -26,7 +24,7 @@
 #include "runtime/settings/environment.hpp"
 #include "runtime/trace/members.hpp"
 #include "runtime/trace/stamps.hpp"
-#include "runtime/trace/trace_file.hpp"
+#include "trace/trace_file.hpp"
 
 namespace latecomer::trace {
 static_assert(TracedComm::kNone == TraceOfComm::kNone);
@@ -34,10 +32,6 @@ namespace {
 
 constexpr const char* kFolder = "LATECOMER_TRACE";
 constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
-constexpr std::uint64_t kDefaultBytes = 64 << 20;
-constexpr std::uint64_t kFewestBytes = 64 << 10;
-constexpr std::size_t kMaxTexts = 1 << 14;
-constexpr std::size_t kLongestText = 1 << 10;  // bytes
 
 void (*report)(const std::string& line) = log_line;
 
@@ -45,10 +39,6 @@ std::int64_t clock_ns(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
-template <std::size_t size>
-void write(std::array<char, size>& to, std::string_view text) {
-  std::copy_n(text.data(), std::min(text.size(), size - 1), to.data());
 }
 
 Header header_of_process() {
@@ -62,8 +52,8 @@ Header header_of_process() {
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
   PMPI_Get_processor_name(name, &length);
-  write(header.host, name);
-  write(header.library, latecomer_version());
+  write_text(header.host, name);
+  write_text(header.library, latecomer_version());
   return header;
 }
 
@@ -75,11 +65,7 @@ std::uint64_t limit_of_file() {
   const auto text = environment(kBytes);
   if (!text) return kDefaultBytes;
   try {
-    const auto bytes = static_cast<std::uint64_t>(parse_bytes("bytes", *text));
-    if (bytes < kFewestBytes || bytes > kMostFileBytes) {
-      throw Error("bytes", *text, "a size from 64KiB to 4GiB");
-    }
-    return bytes;
+    return read_limit(*text);
   } catch (const Error& error) {
     report_unused(kBytes, error.what());
     return kDefaultBytes;
@@ -103,14 +89,6 @@ std::unique_ptr<File> make_file() {
   }
   return made;
 }
-
-/// Finds texts without making a string.
-struct HashOfText {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>{}(text);
-  }
-};
 
 class Tracer {
  public:
@@ -259,12 +237,13 @@ class Tracer {
     record.stride = members.size() > 1 ? members[1] - members[0] : 1;
     for (std::size_t i = 0; i < members.size(); ++i) {
       const auto there = record.first + static_cast<std::int32_t>(i) * record.stride;
-      if (members[i] != there) record.listed = 1;
+      if (members[i] != there) record.listed = Listed::by_ranks;
     }
     const std::size_t lists = (members.size() + kListed - 1) / kListed;
-    if (!file_->has_room(1 + (record.listed != 0 ? lists : 0))) return record.id;
+    const bool listed = record.listed == Listed::by_ranks;
+    if (!file_->has_room(1 + (listed ? lists : 0))) return record.id;
     file_->append(record);
-    for (std::size_t i = 0; record.listed != 0 && i < members.size(); i += kListed) {
+    for (std::size_t i = 0; listed && i < members.size(); i += kListed) {
       Members list;
       list.communicator = record.id;
       list.first = static_cast<std::uint32_t>(i);
@@ -275,28 +254,7 @@ class Tracer {
     return record.id;
   }
 
-  /// The id of a text; 0, the empty text's, where there is no room.
-  std::uint32_t text(std::string_view words) try {
-    words = words.substr(0, kLongestText);
-    if (const auto found = texts_.find(words); found != texts_.end()) return found->second;
-    constexpr std::size_t kPiece = sizeof(Text::piece);
-    const std::size_t pieces = std::max<std::size_t>(1, (words.size() + kPiece - 1) / kPiece);
-    if (texts_.size() >= kMaxTexts || !file_->has_room(pieces)) return 0;
-    const auto id = static_cast<std::uint32_t>(texts_.size());
-    texts_.emplace(words, id);
-    for (std::size_t i = 0; i < pieces; ++i) {
-      const std::string_view piece = words.substr(i * kPiece, kPiece);
-      Text record;
-      record.id = id;
-      record.bytes = static_cast<std::uint8_t>(piece.size());
-      record.last = i + 1 == pieces ? 1 : 0;
-      std::copy(piece.begin(), piece.end(), record.piece.begin());
-      file_->append(record);
-    }
-    return id;
-  } catch (const std::bad_alloc&) {
-    return 0;
-  }
+  std::uint32_t text(std::string_view words) { return texts_(*file_, words); }
   std::uint32_t site(const void* address) try {
     if (address == last_site_.first) return last_site_.second;
     const auto found = sites_.find(address);
@@ -304,7 +262,7 @@ class Tracer {
     const std::uint32_t id = is_known             ? found->second
                              : address == nullptr ? 0
                                                   : text(name_of_site(address));
-    if (!is_known && sites_.size() < kMaxTexts) sites_.emplace(address, id);
+    if (!is_known && sites_.size() < kMostTexts) sites_.emplace(address, id);
     last_site_ = {address, id};
     return id;
   } catch (const std::bad_alloc&) {
@@ -319,7 +277,7 @@ class Tracer {
   bool full_of_messages_ = false;
   std::uint32_t communicators_ = 0;
   std::map<std::uint64_t, std::uint32_t> made_;  // communicators so far, by their key
-  std::unordered_map<std::string, std::uint32_t, HashOfText, std::equal_to<>> texts_;
+  Texts texts_;
   std::unordered_map<const void*, std::uint32_t> sites_;
   std::pair<const void*, std::uint32_t> last_site_{nullptr, 0};
 };

@@ -126,7 +126,7 @@ std::string sample() {
   Communicator pair = world;
   pair.id = 1;
   pair.size = 2;
-  pair.listed = 1;
+  pair.listed = Listed::by_ranks;
   pair.name = 2;
   append(bytes, pair);
   Members members;
@@ -298,8 +298,7 @@ bool is_right(const Message& message, const RankFile& file) {
   for (const std::int64_t time : {message.posted, message.begin, message.end}) {
     if (time <= -kMost || time >= kMost) return false;
   }
-  return comm != nullptr && message.peer >= 0 &&
-         static_cast<std::size_t>(message.peer) < comm->members.size() &&
+  return comm != nullptr && message.peer >= 0 && message.peer < comm->size &&
          static_cast<int>(message.what) < 6 && message.flags < 32 && message.tag >= 0 &&
          message.bytes >= 0 && message.posted <= message.begin && message.begin <= message.end &&
          message.between >= 0 && message.between <= message.begin - message.posted;
@@ -369,16 +368,81 @@ TEST(ReadFile, FindsWhatIsRightInFilesWithWrongBytes) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(static_cast<std::uint64_t>(seed));
     const std::string bytes = spoilt(whole, random);
-    const RankFile file = read(bytes);
+    RankFile file = read(bytes);
     if (file.refused) continue;
+    RankFile* const alone = &file;
+    gather_members({&alone, 1});
     std::vector<std::uint32_t> orders;
     for (const Message& each : file.messages) orders.push_back(each.order);
     EXPECT_EQ(orders, right_messages(bytes, file));
-    for (const FileComm& each : file.comms) expect_in_turn(bytes, each);
+    for (const FileComm& each : file.comms) {
+      expect_in_turn(bytes, each);
+      EXPECT_EQ(each.members.size(), static_cast<std::size_t>(each.size));
+    }
     for (const Other& each : file.others)
       EXPECT_LE(each.inside + each.between, each.end - each.begin);
     if (::testing::Test::HasFailure()) break;
   }
+}
+
+/// The file of a rank that knows its own place in a communicator alone.
+RankFile file_of(std::int32_t rank, std::int32_t ranks, std::uint64_t key, std::int32_t size,
+                 std::int32_t place) {
+  Header header;
+  header.rank = rank;
+  header.ranks = ranks;
+  std::string bytes(sizeof header, '\0');
+  append_text(bytes, 0, "");
+  Communicator own;
+  own.listed = Listed::by_files;
+  own.together = 1;
+  own.key = key;
+  own.size = size;
+  own.rank = place;
+  append(bytes, own);
+  header.used = 2;
+  set_header(bytes, header);
+  SharedNumbers shared;
+  return read_rank_file(Written(bytes).path(), rank, shared);
+}
+
+std::vector<std::vector<std::int32_t>> gathered(std::vector<RankFile> files) {
+  std::vector<RankFile*> all;
+  for (RankFile& each : files) all.push_back(&each);
+  gather_members(all);
+  std::vector<std::vector<std::int32_t>> members;
+  for (const RankFile& each : files) {
+    EXPECT_FALSE(each.refused);
+    EXPECT_EQ(each.comms.size(), 1U);
+    EXPECT_TRUE(each.comms.at(0).together);
+    members.push_back(each.comms.at(0).members);
+  }
+  return members;
+}
+
+TEST(Members, AreThoseOfAllFiles) {
+  using Members = std::vector<std::int32_t>;
+  const Members even = {2, 0};
+  const Members odd = {1, 3};
+  EXPECT_EQ(gathered({file_of(0, 4, 7, 2, 1), file_of(1, 4, 8, 2, 0), file_of(2, 4, 7, 2, 0),
+                      file_of(3, 4, 8, 2, 1)}),
+            (std::vector<Members>{even, odd, even, odd}));
+}
+
+TEST(Members, OfNoFileAreRanksWithoutOne) {
+  using Members = std::vector<std::int32_t>;
+  const Members all = {0, 2, 1};
+  EXPECT_EQ(gathered({file_of(0, 4, 7, 3, 0), file_of(1, 4, 7, 3, 2)}),
+            (std::vector<Members>{all, all}));
+  const Members four = {1, 2, 3, 0};
+  EXPECT_EQ(gathered({file_of(0, 4, 7, 4, 3), file_of(1, 4, 7, 4, 0)}),
+            (std::vector<Members>{four, four}));
+}
+
+TEST(Members, OfOnePlaceDiffer) {
+  using Members = std::vector<std::int32_t>;
+  EXPECT_EQ(gathered({file_of(0, 2, 7, 2, 0), file_of(1, 2, 7, 2, 0)}),
+            (std::vector<Members>{{0, 1}, {1, 1}}));
 }
 
 }  // namespace

@@ -4,6 +4,9 @@ Nobody leaves a synchronising collective before the last rank has entered it. So
 bounds the offset of one clock from another from both sides, by one clock's arrivals and the other's
 exits. The offset is the middle of the range that the calls of a stretch of time allow, its error
 half the range, and the drift meanwhile.
+
+Ranks of some groups are known to leave such calls together, as the kernels of a device do: then
+the ends differ by the offset, however late a rank always is.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 _MOST_WINDOWS = 32  # clocks drift: each window of time has an offset of its own
 _CALLS_A_WINDOW = 16
+_NEARLY_ALL = 0.9  # of the ends of calls are within the error that is told
 _AS_CLOSE = 1.5  # clocks whose errors are within this factor of the least are found at once
 LARGEST_DRIFT = 200e-6  # seconds a second: each clock is within 100 ppm of the right rate
 
@@ -46,17 +50,25 @@ def constant(offset: float, error: float = 0.0) -> Offset:
 
 
 def align(
-    groups: Sequence[Group], words: Words, clocks: Sequence[int], known: dict[int, Offset]
+    groups: Sequence[Group],
+    words: Words,
+    clocks: Sequence[int],
+    known: dict[int, Offset],
+    together: Sequence[bool] = (),
 ) -> list[Offset]:
     """The offset of each rank from the clock of the ranks in `known`.
 
     `groups` have times on their ranks' own clocks; ranks with equal `clocks` read the same one.
     Offsets in `known`, by clock, are taken as they are; where it is empty, rank 0's clock is the
-    common one. A clock that no call connects keeps its times, with an infinite error.
+    common one. A clock that no call connects keeps its times, with an infinite error. `together`:
+    of each group, if its ranks leave a synchronising call together; none does by default.
     """
     found = dict(known) or {clocks[0]: constant(0.0)}
     of_rank = np.asarray(clocks)
     waiting = [_Waiting(group, words, of_rank) for group in groups]
+    if any(together):
+        waiting = [each for each, so in zip(waiting, together, strict=True) if so]
+    fit = _fit_ends if any(together) else _fit
     waiting = [each for each in waiting if each.waits.any()]
     where: dict[int, list[_Waiting]] = {}
     for each in waiting:
@@ -65,10 +77,10 @@ def align(
     while missing := [clock for clock in dict.fromkeys(clocks) if clock not in found]:
         for each in waiting:
             each.look(found)
-        fits = {clock: _fit(where.get(clock, ()), clock) for clock in missing}
+        fits = {clock: fit(where.get(clock, ()), clock) for clock in missing}
         # The closest ones first, since the others are compared with these, too.
-        most = _AS_CLOSE * min(fit.error for fit in fits.values())
-        found |= {clock: fit for clock, fit in fits.items() if fit.error <= most}
+        most = _AS_CLOSE * min(own.error for own in fits.values())
+        found |= {clock: own for clock, own in fits.items() if own.error <= most}
     return [found[clock] for clock in clocks]
 
 
@@ -115,6 +127,12 @@ class _Waiting:
         whole = np.isfinite(low) & np.isfinite(high)
         return my_last[whole], low[whole], high[whole]
 
+    def ends(self, clock: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The exit of each call that tells, on this clock, and what is to be added to it."""
+        _, own = self.times(clock)
+        whole = np.isfinite(self.first) & np.isfinite(own)
+        return own[whole], (self.first - own)[whole]
+
 
 def _fit(groups: Sequence[_Waiting], clock: int) -> Offset:
     """The offset of one clock from those that the groups have seen."""
@@ -122,9 +140,29 @@ def _fit(groups: Sequence[_Waiting], clock: int) -> Offset:
     if not parts:
         return constant(0.0, np.inf)
     when, low, high = (np.concatenate(each) for each in zip(*parts, strict=True))
+    fits = [_in_windows(when, low, high, windows) for windows in _windows(when)]
+    return min(fits, key=lambda fit: fit.error)
+
+
+def _windows(when: NDArray[np.float64]) -> list[list[NDArray[np.int64]]]:
+    """All calls as one stretch of time, and as several."""
     order = np.argsort(when)
     count = min(_MOST_WINDOWS, max(1, len(when) // _CALLS_A_WINDOW))
-    fits = [_in_windows(when, low, high, np.array_split(order, n)) for n in {1, count}]
+    return [np.array_split(order, n) for n in {1, count}]
+
+
+def _fit_ends(groups: Sequence[_Waiting], clock: int) -> Offset:
+    """The same, where the ranks of the groups leave a call together."""
+    parts = [found for group in groups if len((found := group.ends(clock))[0])]
+    if not parts:
+        return constant(0.0, np.inf)
+    when, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
+    fits = []
+    for windows in _windows(when):
+        times = np.array([when[each].mean() for each in windows])
+        fit = Offset(times, np.array([np.median(apart[each]) for each in windows]))
+        off = np.abs(when + apart - fit.apply(when))
+        fits.append(replace(fit, error=float(np.quantile(off, _NEARLY_ALL))))
     return min(fits, key=lambda fit: fit.error)
 
 

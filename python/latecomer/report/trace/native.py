@@ -110,8 +110,10 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     remarks = []
     if missing := sorted(set(range(ranks)) - set(files)):
         remarks.append(f"no file of {ranks_said(missing)}, of {ranks} ranks")
+    of_device = any(comm.together for file in files.values() for comm in file.comms.values())
     if ended := sum(int(file.header["end"] == 0) for file in files.values()):
-        remarks.append(f"{ended} rank{'s' if ended > 1 else ''} did not reach MPI_Finalize")
+        where = "the end of the program" if of_device else "MPI_Finalize"
+        remarks.append(f"{ended} rank{'s' if ended > 1 else ''} did not reach {where}")
         remarks += last_seen(files)
     dropped = max(int(file.header["dropped"]) for file in files.values())
     if dropped:
@@ -137,7 +139,8 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     overlapping = [group for group in of_others if group is not None and len(group)]
     known = _known(files, clocks, zero)
     connected = all(clocks[rank] in known for rank in files)
-    offsets = align.align(groups, words, clocks, known)
+    together = [matching.together(group) for group in groups]
+    offsets = align.align(groups, words, clocks, known, together)
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
     error = np.full(ranks, np.nan)
     for rank, file in files.items():
@@ -154,13 +157,13 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     messages = messages_of(files, words, seconds, error)
     return Trace(
         source=text_of(str(folder), 4096),
-        format=f"latecomer {VERSION}",
+        format=f"{'NCCL, ' if of_device else ''}latecomer {VERSION}",  # no MPI program
         words=words,
         hosts=[_shown(files[r].header["host"]) if r in files else "?" for r in range(ranks)],
         groups=groups,
         begin=begin - start,
         end=end - start,
-        clock=_clock_text([clocks[rank] for rank in files], connected),
+        clock=_clock_text([clocks[rank] for rank in files], connected, of_device),
         clock_error=error,
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
@@ -177,11 +180,13 @@ def _shown(raw: bytes) -> str:
     return bytes(raw).decode("utf-8", "replace")
 
 
-def _clock_text(clocks: Sequence[int], connected: bool) -> str:
+def _clock_text(clocks: Sequence[int], connected: bool, of_device: bool) -> str:
     if len(set(clocks)) == 1:
         return "all ranks read one clock"
     if connected:
         return "the library compared the clocks while the program ran"
+    if of_device:
+        return "clocks were aligned by the ends of collectives, which devices leave together"
     return "clocks were aligned by the collectives themselves"
 
 

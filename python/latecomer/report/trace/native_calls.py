@@ -74,6 +74,7 @@ class Matching:
         part_of[[comm.rank for _, comm in parts]] = np.arange(len(parts))
         stored = Stored(calls, own, part_of)
         stored.gaps = found["gap"][own]
+        stored.together = parts[0][1].together
         if overlapping:
             stored.entered = self._entered(parts, found["sequence"][own], len(members))
         return Group(
@@ -91,6 +92,10 @@ class Matching:
     def gaps(self, group: Group) -> Floats:
         """By how many seconds ranks of one clock contradict each other in each call, at most."""
         return group.arrival.stored.gaps  # type: ignore[union-attr]
+
+    def together(self, group: Group) -> bool:
+        """Tell if its ranks leave a call in which all wait for each other together."""
+        return group.arrival.stored.together  # type: ignore[union-attr]
 
     def has_times(self, group: Group) -> bool:
         """Tell if any arrival is known."""

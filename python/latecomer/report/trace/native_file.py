@@ -40,7 +40,8 @@ HEADER = np.dtype([
 TEXT = np.dtype([("kind", "u1"), ("bytes", "u1"), ("last", "u1"), ("_", "u1"), ("id", "<u4"),
                  ("piece", "V56")])  # fmt: skip
 COMMUNICATOR = np.dtype([
-    ("kind", "u1"), ("listed", "u1"), ("_", "V2"), ("id", "<u4"), ("key", "<u8"),
+    ("kind", "u1"), ("listed", "u1"), ("together", "u1"), ("_", "V1"), ("id", "<u4"),
+    ("key", "<u8"),
     ("number", "<u4"), ("size", "<i4"), ("rank", "<i4"), ("name", "<u4"), ("first", "<i4"),
     ("stride", "<i4"), ("__", "V24"),
 ])  # fmt: skip
@@ -84,6 +85,7 @@ class Comm:
     members: NDArray[np.int32]
     calls: int  # that follow each other
     overlapping: int  # calls that another one completed
+    together: bool  # its ranks leave a call in which all wait for each other together
 
 
 @dataclass(frozen=True)
@@ -152,8 +154,8 @@ def _file(path: Path, own: Any) -> File:
     header = own.header()
     texts = {number: raw.decode("utf-8", "replace") for number, raw in own.texts().items()}
     comms = {
-        number: Comm(number, place, (key, copy), rank, texts[name], members, calls, overlapping)
-        for place, (number, key, copy, rank, name, members, calls, overlapping)
+        number: Comm(number, place, (key, copy), rank, texts[name], members, calls, *more)
+        for place, (number, key, copy, rank, name, members, calls, *more)
         in enumerate(own.comms())
     }  # fmt: skip
     return File(

@@ -48,7 +48,8 @@ _RECORD = ("right would be an export of a profile of all ranks: mpirun -n 4 nsys
            "sqlite for each")  # fmt: skip
 _NCCL = ("its ranges of NCCL tell when the host asked for calls, and end before the device begins: "
          f"record the kernels, too, by {nsight_nccl.RECORD}; for MPI ")  # fmt: skip
-_MESSAGES = "messages between two ranks, and waits, of which each tells one request at most"
+_MESSAGES = ("messages between two ranks, and waits: a wait tells one request at most, so that "
+             "the ends of messages are not in such recordings")  # fmt: skip
 _NO_RANK = ("calls of processes that are no known rank: right would be MPI_RANKS, or a name as in "
             "rank0.sqlite")  # fmt: skip
 _GUESSED = ("handles of communicators, which may differ from rank to rank: those on which the same "
@@ -217,10 +218,7 @@ class _Export:
                              _RECORD)  # fmt: skip
         calls = self._calls(columns, ranks)
         for table in _BESIDE:
-            self._count(
-                table,
-                "messages between two ranks, and waits, of which each tells one request at most",
-            )
+            self._count(table, _MESSAGES)
         return _File(self.path, self._host(), self._zero(), calls)
 
     def _step(self) -> bool:

@@ -24,6 +24,7 @@ class Stored:
         # other, and when the calls were entered that completed these.
         self.gaps: Floats | None = None
         self.entered: tuple[Floats, Floats] | None = None
+        self.together = False  # its ranks leave a call in which all wait for each other together
 
     def of(self, rows: Any) -> Stored:
         """The same of some calls; nothing is read."""

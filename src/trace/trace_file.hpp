@@ -1,16 +1,32 @@
-// The trace file of one rank: mapped into memory, so that what was written survives the process.
+// The trace file of one rank, as it is written: mapped into memory, so that what was written
+// survives the process.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "base/own_descriptor.hpp"
 #include "trace/records.hpp"
 
 namespace latecomer::trace {
+
+inline constexpr std::uint64_t kDefaultBytes = 64 << 20;  // of a file at most
+
+/// The most bytes of a file by a user's text. Throws Error.
+[[nodiscard]] std::uint64_t read_limit(std::string_view text);
+
+/// Puts a text into a field of the header, with a zero behind it.
+template <std::size_t size>
+void write_text(std::array<char, size>& to, std::string_view text) {
+  text.copy(to.data(), size - 1);
+}
 
 class File {
  public:
@@ -61,6 +77,8 @@ class File {
   [[nodiscard]] std::uint64_t dropped() { return header().dropped; }
   /// Why the file did not grow: the error's code; 0: it has reached its limit.
   [[nodiscard]] int obstacle() const { return obstacle_; }
+  /// The time at which the process has ended in order, if nothing follows; 0: it goes on.
+  void set_end(std::int64_t time) { header().end = time; }
   /// Gives back what was not used; nothing is appended afterwards.
   void end(std::int64_t now);
 
@@ -80,5 +98,26 @@ class File {
   std::uint64_t have_ = 0;  // bytes
   int obstacle_ = 0;
 };
+
+/// The numbers of a file's texts.
+class Texts {
+ public:
+  /// The number of a text, which is written if it is new; 0, the empty text's, where there is no
+  /// room. The first text must be the empty one.
+  [[nodiscard]] std::uint32_t operator()(File& file, std::string_view words);
+
+ private:
+  /// Finds texts without making a string.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> known_;
+};
+
+inline constexpr std::size_t kMostTexts = 1 << 14;  // of a file
 
 }  // namespace latecomer::trace

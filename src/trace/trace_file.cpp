@@ -1,4 +1,4 @@
-#include "runtime/trace/trace_file.hpp"
+#include "trace/trace_file.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,13 +7,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
+#include "base/error.hpp"
+#include "base/parse.hpp"
 #include "base/writing.hpp"
 
 namespace latecomer::trace {
 namespace {
 
 constexpr std::uint64_t kGrowth = 1 << 20;  // bytes
+constexpr std::uint64_t kFewestBytes = 64 << 10;
+constexpr std::size_t kLongestWritten = 1 << 10;  // bytes
 
 /// Opens a folder of this user's that others cannot write to, or makes it. Negative: `why`.
 int open_folder(const std::string& folder, std::string& why) {
@@ -27,6 +32,14 @@ int open_folder(const std::string& folder, std::string& why) {
 }
 
 }  // namespace
+
+std::uint64_t read_limit(std::string_view text) {
+  const auto bytes = static_cast<std::uint64_t>(parse_bytes("bytes", text));
+  if (bytes < kFewestBytes || bytes > kMostFileBytes) {
+    throw Error("bytes", std::string(text), "a size from 64KiB to 4GiB");
+  }
+  return bytes;
+}
 
 std::unique_ptr<File> File::make(const std::string& folder, const std::string& name,
                                  const Header& header, std::uint64_t limit, std::string& why) {
@@ -94,6 +107,28 @@ void File::end(std::int64_t now) {
   // A file that keeps its tail is as good: the header says how much of it counts.
   const int file = file_.get();
   if (file >= 0 && ftruncate(file, static_cast<off_t>(used)) == 0) have_ = used;
+}
+
+std::uint32_t Texts::operator()(File& file, std::string_view words) try {
+  words = words.substr(0, kLongestWritten);
+  if (const auto found = known_.find(words); found != known_.end()) return found->second;
+  constexpr std::size_t kPiece = sizeof(Text::piece);
+  const std::size_t pieces = std::max<std::size_t>(1, (words.size() + kPiece - 1) / kPiece);
+  if (known_.size() >= kMostTexts || !file.has_room(pieces)) return 0;
+  const auto id = static_cast<std::uint32_t>(known_.size());
+  known_.emplace(words, id);
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const std::string_view piece = words.substr(i * kPiece, kPiece);
+    Text record;
+    record.id = id;
+    record.bytes = static_cast<std::uint8_t>(piece.size());
+    record.last = i + 1 == pieces ? 1 : 0;
+    std::copy(piece.begin(), piece.end(), record.piece.begin());
+    file.append(record);
+  }
+  return id;
+} catch (const std::bad_alloc&) {
+  return 0;
 }
 
 }  // namespace latecomer::trace

@@ -1,0 +1,155 @@
+// The recorders of this process, one a device, and its communicators.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/parse.hpp"
+#include "base/writing.hpp"
+#include "nccl/process_file.hpp"
+#include "nccl/recorder.hpp"
+
+namespace latecomer::nccl {
+namespace {
+
+struct Process {
+  std::mutex guard;
+  std::map<int, Recorder*> of;                                                // by device
+  std::array<std::atomic<Comm*>, std::size_t{1} << Handle::kSlotBits> comms;  // by slot
+  std::uint64_t made = 0;                                                     // of these
+  const pid_t pid = getpid();
+};
+
+Process& process() {
+  static auto& all = *new Process;  // events may come after static objects
+  return all;
+}
+
+/// True of a child by fork, which has no such file.
+bool is_copy() { return getpid() != process().pid; }
+
+/// The device of this thread, where CUDA is there to ask.
+int device_of_thread() {
+  using Ask = int (*)(int* device);
+  static const auto ask = [] {
+    constexpr const char* kName = "cuCtxGetDevice";
+    void* found = dlsym(RTLD_DEFAULT, kName);
+    void* const cuda = found == nullptr ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+    if (cuda != nullptr) found = dlsym(cuda, kName);
+    return reinterpret_cast<Ask>(found);
+  }();
+  int device = 0;
+  return ask != nullptr && ask(&device) == 0 ? device : 0;
+}
+
+}  // namespace
+
+Comm* comm_of(const Handle& handle) {
+  Comm* const comm = process().comms[handle.slot].load(std::memory_order_acquire);
+  return comm != nullptr && comm->is_open.load(std::memory_order_acquire) ? comm : nullptr;
+}
+
+Recorder* Recorder::of_device(std::int32_t ranks, std::int32_t rank) {
+  Process& all = process();
+  const std::lock_guard lock(all.guard);
+  const bool is_first = all.of.empty();
+  const auto [found, fresh] = all.of.emplace(device_of_thread(), nullptr);
+  if (!fresh) return found->second;
+  // What the launcher says of the process is one rank.
+  if (auto file = make_file({.rank = rank, .ranks = ranks}, is_first)) {
+    found->second = new Recorder(std::move(file));  // it stays
+  }
+  return found->second;
+}
+
+bool Recorder::any() {
+  Process& all = process();
+  const std::lock_guard lock(all.guard);
+  return std::ranges::any_of(all.of, [](const auto& each) { return each.second != nullptr; });
+}
+
+void Recorder::end_all() {
+  if (is_copy()) return;
+  Process& all = process();
+  const std::lock_guard lock(all.guard);
+  for (const auto& [device, each] : all.of) {
+    if (each != nullptr) each->end();
+  }
+}
+
+void Recorder::end() {
+  const std::lock_guard lock(guard_);
+  if (ended_) return;
+  for (std::uint64_t at = 0; at < process().made; ++at) {
+    Comm& comm = *process().comms[at].load(std::memory_order_relaxed);
+    while (comm.recorder == this && comm.done.load() < comm.next.load()) write_first(comm);
+  }
+  ended_ = true;
+  file_->end(std::max(now_ns(), last_));
+  const auto tell = [](std::uint64_t count, const std::string& why) {
+    if (count > 0)
+      report("not in the trace: " + std::to_string(count) + " of NCCL's calls, " + why);
+  };
+  tell(full_, file_->obstacle() != 0
+                  ? "since its file cannot grow (" + meaning_of_error(file_->obstacle()) + ')'
+                  : "since its file is full: set LATECOMER_TRACE_BYTES to more");
+  tell(untimed_, "of which it was not told when the device began and ended them");
+}
+
+// ---- communicators
+
+Comm* Recorder::open(std::uint64_t key, const char* name, std::int32_t ranks, std::int32_t rank) {
+  Process& all = process();
+  const std::scoped_lock lock(all.guard, guard_);
+  if (is_copy() || ended_ || ranks < 1 || rank < 0 || rank >= ranks) return nullptr;
+  Comm* own = nullptr;
+  for (std::uint64_t at = 0; at < all.made; ++at) {
+    Comm* const each = all.comms[at].load(std::memory_order_relaxed);
+    if (!each->is_open.load(std::memory_order_relaxed)) {
+      own = each;
+    } else if (each->recorder == this && each->key == key && each->rank != rank) {
+      report("a device is several ranks of a communicator of NCCL: one of them is recorded");
+      return nullptr;
+    }
+  }
+  if (own == nullptr) {
+    if (all.made >= all.comms.size()) return nullptr;
+    own = new Comm(all.made);
+    own->recorder = this;
+    all.comms[all.made++].store(own, std::memory_order_release);
+  }
+  trace::Communicator record;
+  record.listed = trace::Listed::by_files;
+  record.together = 1;
+  record.id = described_++;
+  record.key = key;
+  record.number = numbers_[key]++;
+  record.size = ranks;
+  record.rank = rank;
+  const bool is_named = name != nullptr && *name != '\0';
+  record.name = texts_(*file_, is_named ? name : "communicator " + format_hex(key));
+  if (!file_->has_room(1)) return nullptr;
+  file_->append(record);
+  own->recorder = this;
+  own->id = record.id;
+  own->key = key;
+  own->ranks = ranks;
+  own->rank = rank;
+  own->calls.store(0, std::memory_order_relaxed);
+  own->last_exit = 0;
+  own->is_open.store(true, std::memory_order_release);
+  ++open_;
+  file_->set_end(0);
+  return own;
+}
+
+void Recorder::close(Comm& comm) {
+  if (is_copy()) return;
+  Recorder& own = *comm.recorder;
+  const std::lock_guard lock(own.guard_);
+  if (!comm.is_open.exchange(false) || own.ended_) return;
+  while (comm.done.load() < comm.next.load()) own.write_first(comm);
+  if (--own.open_ == 0) own.file_->set_end(std::max(now_ns(), own.last_));
+}
+
+}  // namespace latecomer::nccl

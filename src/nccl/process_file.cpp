@@ -1,0 +1,100 @@
+#include "nccl/process_file.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/file_pattern.hpp"
+#include "base/writing.hpp"
+
+namespace latecomer::nccl {
+namespace {
+
+constexpr const char* kFolder = "LATECOMER_TRACE";
+constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+std::optional<std::string> variable(const char* name) {
+  const char* const found = secure_getenv(name);
+  if (found == nullptr || *found == '\0') return std::nullopt;
+  return std::string(found);
+}
+
+std::optional<std::int32_t> whole_number(const char* name) {
+  const auto text = variable(name);
+  const bool digits = text && text->size() < 8 &&
+                      std::ranges::all_of(*text, [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits) return std::nullopt;
+  return static_cast<std::int32_t>(std::strtol(text->c_str(), nullptr, 10));
+}
+
+/// This process's place in the job: what the launcher says, else that in the communicator.
+Place place_in_job(Place in_communicator) {
+  constexpr std::pair<const char*, const char*> kLaunchers[] = {
+      {"RANK", "WORLD_SIZE"},  // torchrun, and what programs set for PyTorch
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMI_RANK", "PMI_SIZE"},
+      {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [rank, ranks] : kLaunchers) {
+    const auto own = whole_number(rank);
+    const auto all = whole_number(ranks);
+    if (own && all && *own < *all && *all >= in_communicator.ranks) return {*own, *all};
+  }
+  return in_communicator;
+}
+
+}  // namespace
+
+void report(const std::string& line) {
+  (void)write_all(STDERR_FILENO, "latecomer: " + line + '\n');
+}
+
+std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+std::unique_ptr<trace::File> make_file(Place in_communicator, bool asks_launcher) {
+  const Place place = asks_launcher ? place_in_job(in_communicator) : in_communicator;
+  const auto pattern = variable(kFolder);
+  if (!pattern) {
+    if (place.rank == 0) {
+      report(std::string(kFolder) + " names no folder: the calls of NCCL are not recorded");
+    }
+    return nullptr;
+  }
+  trace::Header header;
+  header.rank = place.rank;
+  header.ranks = place.ranks;
+  header.pid = static_cast<std::uint64_t>(getpid());
+  header.begin = now_ns();
+  header.real = clock_ns(CLOCK_REALTIME) - header.begin;
+  header.messages = 1;
+  header.limit = trace::kDefaultBytes;
+  if (const auto text = variable(kBytes)) try {
+      header.limit = trace::read_limit(*text);
+    } catch (const Error& error) {
+      if (place.rank == 0) report(std::string(kBytes) + " is not used: " + error.what());
+    }
+  char host[64] = "";
+  gethostname(host, sizeof host - 1);
+  trace::write_text(header.host, host);
+  trace::write_text(header.library, LATECOMER_VERSION " in NCCL");
+  const std::string folder = expanded(*pattern, place.rank, variable);
+  const std::string name = "rank-" + std::to_string(place.rank) + ".trace";
+  std::string why;
+  auto made = trace::File::make(folder, name, header, header.limit, why);
+  if (!made) {
+    report(std::string(kFolder) + ": rank " + std::to_string(place.rank) +
+           " cannot write a trace of NCCL in '" + folder + "' (" + why + ')');
+  }
+  return made;
+}
+
+}  // namespace latecomer::nccl
