@@ -24,6 +24,7 @@
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/shared_comm.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
@@ -64,7 +65,8 @@ constexpr const char* kMinBytes = "LATECOMER_MIN_BYTES";
 constexpr const char* kTrace = "LATECOMER_TRACE";
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
-                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WISDOM"};
+                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WAIT",
+                                   "LATECOMER_WISDOM"};
 
 /// What LATECOMER asks for.
 enum class Mode : std::uint8_t { off, on, observe };
@@ -247,6 +249,7 @@ void read_all() {
   (void)environment_flag("LATECOMER_REPRODUCIBLE");
   (void)progress_mode();
   (void)ranks_per_node();
+  (void)sleeping_of_rank(false);
   (void)trace::limit_of_file();
 }
 
@@ -277,6 +280,7 @@ void tell_settings(const Policy& policy) {
   tell("LATECOMER_PROGRESS", name_of(progress_mode()));
   tell("LATECOMER_NODES",
        is_used("LATECOMER_NODES") ? *environment("LATECOMER_NODES") : "all of a machine");
+  tell("LATECOMER_WAIT", is_used("LATECOMER_WAIT") ? *environment("LATECOMER_WAIT") : "auto");
   const auto rules = default_rules();
   tell("LATECOMER_RULES", rules ? environment("LATECOMER_RULES").value_or("") : "none");
   tell("LATECOMER_WISDOM", environment("LATECOMER_WISDOM").value_or("none"));

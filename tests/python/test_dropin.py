@@ -323,6 +323,7 @@ REFUSED = {
     "LATECOMER_PROGRESS": "threads",
     "LATECOMER_REPRODUCIBLE": "yes",
     "LATECOMER_RULES": "/nowhere/rules.json",
+    "LATECOMER_WAIT": "1",
 }
 
 
