@@ -65,8 +65,7 @@ constexpr const char* kMinBytes = "LATECOMER_MIN_BYTES";
 constexpr const char* kTrace = "LATECOMER_TRACE";
 
 constexpr const char* kOthers[] = {"LATECOMER_LAB",      "LATECOMER_LOG",      "LATECOMER_MPI",
-                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WAIT",
-                                   "LATECOMER_WISDOM"};
+                                   "LATECOMER_PROGRAMS", "LATECOMER_PROGRESS", "LATECOMER_WISDOM"};
 
 /// What LATECOMER asks for.
 enum class Mode : std::uint8_t { off, on, observe };
@@ -146,6 +145,7 @@ constexpr Shared kShared[] = {
      [](const Policy&) { return std::to_string(environment("LATECOMER_SUMMARY").has_value()); }},
     {"LATECOMER_NETWORK", network},
     {"LATECOMER_NODES", [](const Policy&) { return std::to_string(ranks_per_node()); }},
+    {"LATECOMER_WAIT", [](const Policy&) { return std::to_string(asked_to_sleep()); }},
     {"LATECOMER_RULES", [](const Policy&) { return std::to_string(hash_of_default_rules()); }},
     {kTrace, traced, " (or only some ranks preload liblatecomer_preload_messages.so)"},
     {"LATECOMER_TRACE_BYTES", [](const Policy&) { return std::to_string(trace::limit_of_file()); }},
@@ -249,7 +249,7 @@ void read_all() {
   (void)environment_flag("LATECOMER_REPRODUCIBLE");
   (void)progress_mode();
   (void)ranks_per_node();
-  (void)sleeping_of_rank(false);
+  hot.sleeps = asked_to_sleep() && !hot.observes;
   (void)trace::limit_of_file();
 }
 

@@ -156,6 +156,18 @@ MPI_TEST(a_rank_asleep_on_a_node_serves_others_and_is_counted) {
   be_late(context, "nodes", std::to_string(context.ranks));
 }
 
+MPI_TEST(a_request_is_waited_for_asleep) {
+  if (context.ranks == 1) return;
+  const SharedWord word(context);
+  const Storm storm(context, *word);
+  while (context.rank == context.ranks - 1 && *word == 0) sleep_for(1e-4);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  CHECK_EQ(wait_asleep(request), MPI_SUCCESS);
+  CHECK(request == MPI_REQUEST_NULL);
+  CHECK_EQ(static_cast<int>(*word), 1);
+}
+
 MPI_TEST(a_rank_that_must_poll_is_not_asleep) {
   const Variable wait("LATECOMER_WAIT", "poll");
   CHECK(sleeping_of_rank(true) == Sleeping::never);

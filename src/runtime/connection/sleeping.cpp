@@ -1,9 +1,12 @@
 #include "runtime/connection/sleeping.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include "base/error.hpp"
+#include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/settings/environment.hpp"
 
 namespace latecomer {
@@ -23,6 +26,23 @@ Sleeping sleeping_of_rank(bool oversubscribed) {
     report_unused(kWaitVariable, Error("wait", text, "auto, poll or sleep").what());
   }
   return oversubscribed ? Sleeping::on_shared_core : Sleeping::on_slow_polls;
+}
+
+bool asked_to_sleep() { return sleeping_of_rank(false) == Sleeping::asked; }
+
+int wait_asleep(MPI_Request& request) {
+  Backoff backoff(kRankSleeps, Sleeping::asked);
+  int done = 0;
+  int code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  while (code == MPI_SUCCESS && done == 0) {
+    const Seconds begin = monotonic_clock();
+    backoff.pause(begin, 0, kRankSleeps, [&](Seconds seconds) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      note_slept(monotonic_clock() - begin);
+    });
+    code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+  }
+  return code;
 }
 
 void note_slept(Seconds seconds) { all_slept.fetch_add(seconds, std::memory_order_relaxed); }
