@@ -24,6 +24,7 @@
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/shared_comm.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/progress/progress_mode.hpp"
 #include "runtime/report/ledger.hpp"
@@ -144,6 +145,7 @@ constexpr Shared kShared[] = {
      [](const Policy&) { return std::to_string(environment("LATECOMER_SUMMARY").has_value()); }},
     {"LATECOMER_NETWORK", network},
     {"LATECOMER_NODES", [](const Policy&) { return std::to_string(ranks_per_node()); }},
+    {"LATECOMER_WAIT", [](const Policy&) { return std::to_string(asked_to_sleep()); }},
     {"LATECOMER_RULES", [](const Policy&) { return std::to_string(hash_of_default_rules()); }},
     {kTrace, traced, " (or only some ranks preload liblatecomer_preload_messages.so)"},
     {"LATECOMER_TRACE_BYTES", [](const Policy&) { return std::to_string(trace::limit_of_file()); }},
@@ -247,6 +249,7 @@ void read_all() {
   (void)environment_flag("LATECOMER_REPRODUCIBLE");
   (void)progress_mode();
   (void)ranks_per_node();
+  hot.sleeps = asked_to_sleep() && !hot.observes;
   (void)trace::limit_of_file();
 }
 
@@ -277,6 +280,7 @@ void tell_settings(const Policy& policy) {
   tell("LATECOMER_PROGRESS", name_of(progress_mode()));
   tell("LATECOMER_NODES",
        is_used("LATECOMER_NODES") ? *environment("LATECOMER_NODES") : "all of a machine");
+  tell("LATECOMER_WAIT", is_used("LATECOMER_WAIT") ? *environment("LATECOMER_WAIT") : "auto");
   const auto rules = default_rules();
   tell("LATECOMER_RULES", rules ? environment("LATECOMER_RULES").value_or("") : "none");
   tell("LATECOMER_WISDOM", environment("LATECOMER_WISDOM").value_or("none"));

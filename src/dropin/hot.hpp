@@ -17,6 +17,7 @@ struct alignas(64) Hot {
   std::atomic<bool> counts{false};    // calls that are left to the MPI library are counted
   std::atomic<bool> messages{false};  // messages are recorded
   bool observes = false;              // no call is handled
+  bool sleeps = false;                // ranks wait asleep, where the MPI library is told so
   int min_bytes = 1024;               // shorter vectors are left to the MPI library
   std::array<MPI_Datatype, 3> common = {MPI_DOUBLE, MPI_INT, MPI_FLOAT};
   decltype(&PMPI_Type_size) type_size = PMPI_Type_size;

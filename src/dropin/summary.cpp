@@ -9,6 +9,7 @@
 #include "dropin/matching.hpp"
 #include "dropin/passed.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "runtime/report/counters.hpp"
 
 namespace latecomer {
@@ -64,6 +65,7 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   PMPI_Comm_size(comm, &job.ranks);
   const Sums all(comm);
   job.elapsed = all(elapsed) / job.ranks;
+  job.slept = all(slept()) / job.ranks;
   job.saved = all(mine.saved.saved) / job.ranks;
   job.saved_range = all(half_range(mine.saved)) / job.ranks;
   if (all(mine.saved.rough ? 1.0 : 0.0) > 0) job.saved_range = -1;

@@ -14,6 +14,7 @@
 #include "dropin/unseen.hpp"
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/identity.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
@@ -253,9 +254,19 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
 }
 #endif
 
+/// A barrier whose ranks wait asleep. All ranks of the communicator must make it: they have the
+/// library and this setting.
+int barrier_asleep(MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = PMPI_Ibarrier(comm, &request);
+  return code == MPI_SUCCESS ? wait_asleep(request) : code;
+}
+
 int barrier(MPI_Comm comm, const void* site) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
-  return synchronised(comm, looked_at(comm, "barrier", 0, site, [&] { return native(comm); }));
+  const bool asleep = hot.sleeps && is_active() && comm != MPI_COMM_NULL && has_identity(comm);
+  const auto call = [&] { return asleep ? barrier_asleep(comm) : native(comm); };
+  return synchronised(comm, looked_at(comm, "barrier", 0, site, call));
 }
 
 int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,

@@ -23,11 +23,14 @@ extern "C" int sched_yield() noexcept {
 namespace latecomer::testing {
 namespace {
 
+constexpr Sleeping kAll[] = {Sleeping::never, Sleeping::on_slow_polls, Sleeping::on_shared_core,
+                             Sleeping::asked};
+
 /// A rank cannot know whether others share its core: in a container or namespace it seems to be
 /// alone.
 MPI_TEST(every_pause_of_a_short_wait_yields) {
-  for (const bool shares_core : {false, true}) {
-    Backoff backoff(kRankSleeps, shares_core);
+  for (const Sleeping when : kAll) {
+    Backoff backoff(kRankSleeps, when);
     for (const Seconds begin : {1.0, 2.0}) {
       for (int look = 0; look < 200; ++look) {
         const int before = yields;
@@ -39,28 +42,45 @@ MPI_TEST(every_pause_of_a_short_wait_yields) {
   }
 }
 
-MPI_TEST(a_long_wait_on_a_shared_core_sleeps) {
-  Backoff backoff(kRankSleeps, true);
-  backoff.pause(1);
-  const int before = yields;
-  backoff.pause(1 + 2 * kRankSleeps.patience);
-  CHECK_EQ(yields, before);
+/// The polls are fast, so that they show no other thread on the core.
+MPI_TEST(a_long_wait_sleeps_on_a_shared_core_or_where_that_is_asked_for) {
+  for (const Sleeping when : kAll) {
+    Backoff backoff(kRankSleeps, when);
+    int sleeps = 0;
+    for (int look = 0; look <= 1000; ++look) {
+      backoff.pause(1 + 2e-6 * look, 0, kRankSleeps, [&](Seconds) { ++sleeps; });
+    }
+    const bool sleeping = when == Sleeping::asked || when == Sleeping::on_shared_core;
+    CHECK_EQ(sleeps > 0, sleeping);
+  }
+}
+
+/// A poll that is slow shows that others have the core.
+MPI_TEST(slow_polls_make_a_rank_sleep_unless_it_must_not) {
+  for (const Sleeping when : kAll) {
+    Backoff backoff(kRankSleeps, when);
+    int sleeps = 0;
+    for (int look = 0; look <= 10; ++look) {
+      backoff.pause(1 + 1e-3 * look, 0, kRankSleeps, [&](Seconds) { ++sleeps; });
+    }
+    CHECK_EQ(sleeps > 0, when != Sleeping::never);
+  }
 }
 
 /// The sleeps of a rank that flags wake, as the pauses of a wait make them: its yields, its sleeps.
-std::pair<int, std::vector<Seconds>> pauses_for_flags(bool shares_core, Seconds between) {
-  Backoff backoff(kRankSleeps, shares_core);
+std::pair<int, std::vector<Seconds>> pauses_for_flags(Sleeping when, Seconds between) {
+  Backoff backoff(kRankSleeps, when);
   std::vector<Seconds> sleeps;
   const int before = yields;
   for (int look = 0; look < 4; ++look) {
-    backoff.pause(1 + look * between, kFlagSleeps,
+    backoff.pause(1 + look * between, 0, kFlagSleeps,
                   [&](Seconds seconds) { sleeps.push_back(seconds); });
   }
   return {yields - before, sleeps};
 }
 
 MPI_TEST(a_rank_that_flags_wake_sleeps_soon_on_a_shared_core) {
-  const auto [yielded, sleeps] = pauses_for_flags(true, 1e-4);
+  const auto [yielded, sleeps] = pauses_for_flags(Sleeping::on_shared_core, 1e-4);
   CHECK_EQ(yielded, 1);
   CHECK_EQ(sleeps.size(), 3U);
   for (const Seconds each : sleeps) {
@@ -70,9 +90,11 @@ MPI_TEST(a_rank_that_flags_wake_sleeps_soon_on_a_shared_core) {
 
 /// On a core of its own it looks on for a while, then yields.
 MPI_TEST(a_rank_that_flags_wake_does_not_sleep_on_its_own_core) {
-  const auto [yielded, sleeps] = pauses_for_flags(false, 0.4 * kFlagSleeps.spin);
-  CHECK_EQ(yielded, 1);
-  CHECK(sleeps.empty());
+  for (const Sleeping when : {Sleeping::on_slow_polls, Sleeping::asked, Sleeping::never}) {
+    const auto [yielded, sleeps] = pauses_for_flags(when, 0.4 * kFlagSleeps.spin);
+    CHECK_EQ(yielded, 1);
+    CHECK(sleeps.empty());
+  }
 }
 
 }  // namespace

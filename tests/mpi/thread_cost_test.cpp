@@ -88,13 +88,27 @@ MPI_TEST(sleeps_grow_and_looking_stays_cheap) {
   CHECK(kThreadSleeps.after(0, 1e-6) < kThreadSleeps.after(1e-3, 1e-6));
   for (const double cost : {1e-6, 5e-6, 20e-6}) {
     CHECK(cost / (cost + kThreadSleeps.after(10, cost)) < 0.011);
+    CHECK(cost / (cost + kRankSleeps.after(10, cost)) < 0.05);
   }
   for (Seconds waited = 1e-6; waited < 10; waited *= 2) {
     const Seconds thread = kThreadSleeps.after(waited, 1e-6);
     CHECK(thread > 0 && thread <= std::max(waited / 4, 20e-6));
-    const Seconds rank = kRankSleeps.after(waited, 1e-6);
-    CHECK(rank <= waited / 8 && rank <= 100e-6);
-    CHECK_EQ(rank > 0, waited > 2e-3);
+  }
+}
+
+/// However long the wait is expected to be, and however much a poll costs.
+MPI_TEST(a_rank_oversleeps_by_a_fiftieth_of_its_wait_or_50_us) {
+  for (Seconds waited = 1e-6; waited < 1000; waited *= 1.7) {
+    for (const Seconds left : {-1.0, 0.0, 1e-4, 1e-2, 100.0}) {
+      for (const Seconds cost : {0.0, 1e-6, 2e-5, 1e-2}) {
+        const Seconds sleep = kRankSleeps.after(waited, cost, left);
+        CHECK_EQ(sleep > 0, waited > 1e-3);
+        CHECK(sleep <= std::max(waited / 50, 50e-6) && sleep <= 1e-3);
+        CHECK(sleep >= kRankSleeps.after(waited, cost, 0));
+        CHECK(sleep <= std::max({100e-6, 20 * cost, left / 2}));
+        CHECK(sleep <= kRankSleeps.after(1.1 * waited, cost, left));
+      }
+    }
   }
 }
 

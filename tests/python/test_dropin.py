@@ -109,6 +109,11 @@ def test_one_rank(name):
 
 
 @both_families
+def test_ranks_may_wait_asleep(name):
+    run_cases(name, 3, DATA + LIFE, EVERYTHING | {"LATECOMER_WAIT": "sleep"}).check()
+
+
+@both_families
 def test_threads(name):
     run_cases(name, 2, ["--threads", "threads", "reductions"], EVERYTHING).check()
     job = run_cases(name, 2, ["--threads", "reductions"], {"LATECOMER_PROGRESS": "thread"})
@@ -246,6 +251,7 @@ SPELLINGS = {
     "LATECOMER_RULES": ("{folder}/rules", "{folder}/../{name}/rules"),
     "LATECOMER_TRACE": ("{folder}/trace", "{folder}/./trace/"),
     "LATECOMER_TRACE_BYTES": ("1MiB", "1024KiB"),
+    "LATECOMER_WAIT": ("auto", "poll"),
 }
 
 
@@ -323,6 +329,7 @@ REFUSED = {
     "LATECOMER_PROGRESS": "threads",
     "LATECOMER_REPRODUCIBLE": "yes",
     "LATECOMER_RULES": "/nowhere/rules.json",
+    "LATECOMER_WAIT": "1",
 }
 
 

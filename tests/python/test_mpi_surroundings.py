@@ -37,6 +37,7 @@ WRONG = {
     "LATECOMER_PROGRESS": "always",
     "LATECOMER_NODES": "some",
     "LATECOMER_RULES": "/nowhere/rules.json",
+    "LATECOMER_WAIT": "often",
 }
 
 

@@ -36,6 +36,8 @@ REFUSED = [
     ("--min-bytes -1", "--min-bytes: '-1' is not usable"),
     ("--min-bytes=", "--min-bytes: '' is not usable"),
     ("--progress threads", "--progress: 'threads'; give none or thread."),
+    ("--wait often", "--wait: 'often'; give auto or poll or sleep."),
+    ("--observe --wait sleep", "--observe changes no collective; leave out --wait."),
     ("--output FOLDER", "a folder is no file for --output: "),
     ("--output /nowhere/a.txt", "no such folder for --output: /nowhere/a.txt"),
     ("--output /proc/a.txt", "cannot write --output"),

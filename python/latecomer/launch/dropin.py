@@ -33,6 +33,7 @@ class Wishes:
     verbose: bool = False
     wisdom: Path | None = None
     messages: bool = True  # in the trace, if there is one
+    wait: str | None = None
 
     def variables(self) -> dict[str, str]:
         """Its environment variables."""
@@ -40,6 +41,7 @@ class Wishes:
             "LATECOMER_ALGORITHM": self.algorithm,
             "LATECOMER_REPRODUCIBLE": "1" if self.reproducible else None,
             "LATECOMER_PROGRESS": self.progress,
+            "LATECOMER_WAIT": self.wait,
             "LATECOMER_MIN_BYTES": self.min_bytes,
             "LATECOMER_STATS": str(self.report.resolve()) if self.report else None,
             "LATECOMER_RULES": str(self.rules.resolve()) if self.rules else None,

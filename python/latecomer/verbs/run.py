@@ -48,6 +48,10 @@ class Options:
         "--progress", "none|thread", "Add a progress thread to each rank. It needs "
         "MPI_THREAD_MULTIPLE."
     )] = None  # fmt: skip
+    wait: Annotated[str | None, option(
+        "--wait", "auto|poll|sleep", "Let ranks that wait sleep, so that their cores are free, or "
+        "poll. The default, auto, lets them sleep where they share cores."
+    )] = None  # fmt: skip
     min_bytes: Annotated[str | None, option(
         "--min-bytes", "N", "Leave vectors below so many bytes to the MPI library. The default is "
         "1KiB."
@@ -103,13 +107,14 @@ class Options:
         return Wishes(
             self.algorithm, self.reproducible, self.progress, self.min_bytes, self.output,
             self.rules, self.trace, self.observe, self.verbose, self.wisdom, not self.no_messages,
+            self.wait,
         )  # fmt: skip
 
     def check(self) -> None:
         """Check that the options go together. Raises UsageError."""
         changing = {"--algorithm": self.algorithm, "--reproducible": self.reproducible,
                     "--progress": self.progress, "--rules": self.rules,
-                    "--wisdom": self.wisdom}  # fmt: skip
+                    "--wisdom": self.wisdom, "--wait": self.wait}  # fmt: skip
         if self.reproducible and "auto:random" in (self.algorithm or ""):
             refuse("auto:random takes another algorithm in each call", {"--reproducible": True})
         if self.off and self.compare:
@@ -343,6 +348,8 @@ def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wish
     lines = answer.lines() if answer else []
     if not (job := ended.summary):
         return [*lines, _why_inactive(command, ended, wishes.trace)]
+    if wishes.verbose or wishes.variables().get("LATECOMER_WAIT"):
+        lines.append(_freed(job["slept_s"] * job["ranks"]))
     if not wishes.verbose:
         return lines
     lines += [f"active on all {job['ranks']} ranks", _calls(job)]
@@ -378,6 +385,12 @@ def _why_inactive(command: list[str], ended: Ended, trace: Path | None = None) -
         "and the program drops LD_PRELOAD, or rank 0 runs on a machine whose files are not seen "
         "here"
     )
+
+
+def _freed(slept: float) -> str:
+    from ..report.analysis.wording import seconds
+
+    return f"freed: Ranks that waited slept for {seconds(slept)}; their cores were free."
 
 
 def _calls(job: Mapping[str, Any]) -> str:

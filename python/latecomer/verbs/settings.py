@@ -18,7 +18,7 @@ from ..command.declare import UsageError, bad_value
 if TYPE_CHECKING:
     from ..launch.dropin import Wishes
 
-_PROGRESS = ("none", "thread")
+_WORDS = {"progress": ("none", "thread"), "wait": ("auto", "poll", "sleep")}
 
 
 def check_values(wishes: Wishes) -> None:
@@ -28,8 +28,9 @@ def check_values(wishes: Wishes) -> None:
 
     if wishes.algorithm is not None:
         _as_value("--algorithm", registry.check_choices, wishes.algorithm)
-    if wishes.progress is not None and wishes.progress not in _PROGRESS:
-        raise bad_value("--progress", f"'{wishes.progress}'; give none or thread")
+    for option, words in _WORDS.items():
+        if (word := getattr(wishes, option)) is not None and word not in words:
+            raise bad_value(f"--{option}", f"'{word}'; give {' or '.join(words)}")
     if wishes.min_bytes is not None:
         core.parse_bytes("--min-bytes", wishes.min_bytes)
     if wishes.rules is not None:

@@ -1,5 +1,6 @@
 #include "runtime/call/decided.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/last_error.hpp"
@@ -33,6 +34,12 @@ class CallGuard {
   bool ended_ = false;
 };
 
+/// The time from this rank's arrival to the last one, as forecast; 0: nothing is.
+Seconds expected_wait(const std::vector<Seconds>& arrivals, Rank me) {
+  if (arrivals.empty()) return 0;
+  return *std::ranges::max_element(arrivals) - arrivals[static_cast<std::size_t>(me)];
+}
+
 /// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
 Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
                      const Entry& entry) {
@@ -58,9 +65,10 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
     protocol = &prepared.protocol(resources.transport, options);
   }
   CallGuard guard(state);
-  const Outcome outcome =
-      run(*protocol, resources, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
-          begun != nullptr ? Begun::before : Begun::now);
+  const Outcome outcome = run(*protocol, resources,
+                              {state.comm, state.tuning.long_wait, 0, &prepared.plan,
+                               expected_wait(state.chooser.expected(), state.rank)},
+                              begun != nullptr ? Begun::before : Begun::now);
   guard.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();

@@ -8,6 +8,7 @@
 
 #include "runtime/call/stall_timer.hpp"
 #include "runtime/connection/comm_resources.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "schedule/plan.hpp"
 #include "transports/mpi/backoff.hpp"
 
@@ -18,6 +19,7 @@ struct WaitOptions {
   Seconds long_wait;
   std::uint64_t calls_ahead = 0;  // how many calls after the last begun one the wait is in
   const Plan* plan = nullptr;     // of the call; null: there is none
+  Seconds expected = 0;           // how long the wait is expected to be; 0: that is not known
 };
 
 class StallMonitor {
@@ -26,7 +28,8 @@ class StallMonitor {
       : resources_(resources),
         options_(options),
         timer_(options.long_wait),
-        backoff_(kRankSleeps, resources.oversubscribed) {}
+        backoff_(kRankSleeps, resources.sleeping),
+        expected_end_(monotonic_clock() + options.expected) {}
 
   void progressed() {
     timer_.progressed();
@@ -38,8 +41,12 @@ class StallMonitor {
     if (timer_.idle()) report();
     check_failures();
     MpiTransport& transport = resources_.transport;
-    backoff_.pause(timer_.now(), transport.awaits_flags_alone() ? kFlagSleeps : kRankSleeps,
-                   [&](Seconds seconds) { transport.sleep(seconds); });
+    backoff_.pause(timer_.now(), expected_end_ - timer_.now(),
+                   transport.awaits_flags_alone() ? kFlagSleeps : kRankSleeps,
+                   [&](Seconds seconds) {
+                     transport.sleep(seconds);
+                     note_slept(monotonic_clock() - timer_.now());
+                   });
   }
   /// Reports on stderr how long this rank has been waiting, `for_what`, and where those ranks are.
   void report(const std::string& for_what, std::span<const Rank> ranks) const;
@@ -53,6 +60,7 @@ class StallMonitor {
   WaitOptions options_;
   StallTimer timer_;
   Backoff backoff_;
+  Seconds expected_end_;
   Seconds next_check_ = 0;
   std::optional<std::string> trouble_;
 };

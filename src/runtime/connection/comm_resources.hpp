@@ -12,6 +12,7 @@
 #include "runtime/connection/hosts.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "transports/mpi/leftovers.hpp"
 #include "transports/mpi/transport.hpp"
 #include "transports/node/node_memory.hpp"
@@ -23,7 +24,7 @@ struct CommResources {
                 Count piece_limit)
       : comm(std::move(internal)),
         introduced(settings_of(all)),
-        oversubscribed(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN))),
+        sleeping(sleeping_of_rank(is_oversubscribed(all, me, sysconf(_SC_NPROCESSORS_ONLN)))),
         device_memory(any_passes_device_memory(all)),
         hosts(all),
         clocks(group_clocks(clocks_of(all), me)),
@@ -74,7 +75,7 @@ struct CommResources {
 
   std::unique_ptr<InternalComm> comm;
   SettingHashes introduced;  // as they were when the ranks introduced themselves
-  bool oversubscribed;       // this machine has more ranks than cores
+  Sleeping sleeping;         // of ranks that wait
   bool device_memory;        // a rank passes such memory: the MPI library executes all calls
   Hosts hosts;
   Clocks clocks;

@@ -65,7 +65,7 @@ void ProgressThread::start() {
 }
 
 void ProgressThread::run() {
-  Backoff backoff(kThreadSleeps, true);
+  Backoff backoff(kThreadSleeps, Sleeping::on_shared_core);
   while (!ending_) {
     const unsigned seen = changes_;
     bool moved = false;

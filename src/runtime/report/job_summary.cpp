@@ -127,10 +127,11 @@ std::string describe(const JobSummary& job) {
   // Only threads that are in MPI at once take longer together than the run.
   const bool threads = job.waiting + job.moving > job.elapsed;
   return "Of " + duration(job.elapsed) + " from MPI_Init to MPI_Finalize a rank spent " +
-         duration(job.waiting) + " waiting for late ranks in collectives, and " +
-         duration(job.moving) + " moving data (" + (threads ? "all its threads together; " : "") +
-         "means of " + std::to_string(job.ranks) + " ranks; " + unseen(job) + ")." + late(job) +
-         carried_out(job);
+         duration(job.waiting) + " waiting for late ranks in collectives" +
+         (job.slept > 0 ? " (asleep in calls of latecomer: " + duration(job.slept) + ')' : "") +
+         ", and " + duration(job.moving) + " moving data (" +
+         (threads ? "all its threads together; " : "") + "means of " + std::to_string(job.ranks) +
+         " ranks; " + unseen(job) + ")." + late(job) + carried_out(job);
 }
 
 std::string json(const JobSummary& job) {
@@ -148,7 +149,7 @@ std::string json(const JobSummary& job) {
          ",\"ranks\":" + std::to_string(job.ranks) +
          ",\"elapsed_s\":" + format_number(job.elapsed) +
          ",\"waiting_s\":" + format_number(job.waiting) +
-         ",\"moving_s\":" + format_number(job.moving) +
+         ",\"moving_s\":" + format_number(job.moving) + ",\"slept_s\":" + format_number(job.slept) +
          ",\"saved_s\":" + (has_estimate(job) ? format_number(job.saved) : "null") +
          ",\"saved_range_s\":" + (has_estimate(job) ? format_number(job.saved_range) : "null") +
          ",\"estimated_calls\":" + std::to_string(has_estimate(job) ? job.estimated : 0) +

@@ -50,6 +50,7 @@ struct JobSummary {
   Seconds elapsed = 0;    // from MPI_Init to MPI_Finalize
   Seconds waiting = 0;
   Seconds moving = 0;
+  Seconds slept = 0;                // while waiting, so that cores were free
   Seconds saved = 0;                // by handled calls, as estimated; negative: lost
   Seconds saved_range = 0;          // the estimate may be off by so much either way; -1: unknown
   std::uint64_t estimated = 0;      // handled calls of all ranks that the estimate is about

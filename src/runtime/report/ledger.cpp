@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/comm_state.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/report/counters.hpp"
 #include "runtime/report/log.hpp"
@@ -105,6 +106,7 @@ class Ledger {
     }
     open_.clear();
     if (destination_.empty()) return;
+    stats_.slept = slept();
     if (destination_ == "1") {
       if (stats_.rank == 0) log_text(stats_text(stats_));
       return;

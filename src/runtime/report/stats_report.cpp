@@ -213,6 +213,9 @@ std::string stats_text(const ProcessStats& stats) {
   }
   text += std::string("latecomer ") + latecomer_version() + ": calls of rank " +
           std::to_string(stats.rank) + " of " + std::to_string(stats.ranks) + '\n';
+  if (stats.slept > 0) {
+    text += "slept while waiting, so that the core was free: " + seconds(stats.slept) + " s\n";
+  }
   for (const CommStats& comm : stats.communicators) {
     text += title(comm) + '\n' + key_table(comm) + site_table(comm);
   }
@@ -228,6 +231,7 @@ std::string stats_json(const ProcessStats& stats) {
   const auto text = [](const CommStats& comm) { return json(comm); };
   return "{\"version\":" + json_quoted(latecomer_version()) +
          ",\"rank\":" + std::to_string(stats.rank) + ",\"ranks\":" + std::to_string(stats.ranks) +
+         ",\"slept_s\":" + format_number(stats.slept) +
          (stats.job ? ",\"job\":" + json(*stats.job) : "") +
          ",\"communicators\":" + json_list(stats.communicators, text) +
          ",\"further_communicators\":" + std::to_string(stats.further_communicators) +

@@ -20,30 +20,38 @@ Seconds processor_time() {
 
 }  // namespace
 
-Seconds Sleeps::after(Seconds waited, Seconds cost) const {
+/// Half of an expected wait is slept away at once, as far as a sleep may be late if the expectation
+/// is wrong.
+Seconds Sleeps::after(Seconds waited, Seconds cost, Seconds left) const {
   if (waited <= patience) return 0;
-  return std::clamp(part * waited, shortest,
-                    std::max(longest, std::min(polls * cost, longest_ever)));
+  const Seconds most = std::max({longest, polls * cost, left / 2});
+  return std::clamp(part * waited, shortest, std::max(longest, std::min(most, longest_ever)));
 }
 
 /// Returns the seconds to sleep; 0: the pause was made.
-Seconds Backoff::begin_pause(Seconds now, const Sleeps& sleeps) {
+Seconds Backoff::begin_pause(Seconds now, Seconds left, const Sleeps& sleeps) {
   if (!std::exchange(waits_, true)) {
     since_ = now;
     polls_ = 0;
   }
   const Seconds waited = now - since_;
-  if (!shares_core_ && waited < sleeps.spin) return 0;
+  if (when_ != Sleeping::on_shared_core && waited < sleeps.spin) return 0;
   ++polls_;
   Seconds cost = 0;
-  if (sleeps.polls > 0) {
+  if (sleeps.polls > 0 && waited > sleeps.patience) {
     const Seconds used = processor_time();
     cost = used - std::exchange(used_, used);
   }
-  const bool shares_core = shares_core_ || waited > polls_ * kSlowPoll;
-  const Seconds sleep = shares_core ? sleeps.after(waited, cost) : 0;
+  const Seconds sleep = may_sleep(waited) ? sleeps.after(waited, cost, left) : 0;
   if (sleep == 0) sched_yield();
   return sleep;
+}
+
+bool Backoff::may_sleep(Seconds waited) const {
+  if (when_ == Sleeping::never) return false;
+  if (when_ == Sleeping::on_shared_core) return true;
+  if (when_ == Sleeping::asked && waited > sleeps_.patience) return true;
+  return waited > polls_ * kSlowPoll;
 }
 
 }  // namespace latecomer

@@ -3,11 +3,20 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "base/types.hpp"
 
 namespace latecomer {
+
+/// When a waiting thread sleeps.
+enum class Sleeping : std::uint8_t {
+  never,
+  on_slow_polls,   // they show that it shares its core with others
+  on_shared_core,  // it is known to share it
+  asked,           // also on a core of its own
+};
 
 /// The parameters of a kind of thread's sleeps.
 struct Sleeps {
@@ -19,13 +28,14 @@ struct Sleeps {
   Seconds longest_ever = 0;  // ... but no longer
   Seconds spin = 0;          // on a core of its own a thread polls so long without giving it away
 
-  /// The sleep after a wait of `waited`, where a poll costs `cost` of processor time. 0: yield
-  /// instead.
-  [[nodiscard]] Seconds after(Seconds waited, Seconds cost) const;
+  /// The sleep after a wait of `waited`, where a poll costs `cost` of processor time, and the wait
+  /// is expected to last for another `left`; 0: that is not known. Returns 0: yield instead.
+  [[nodiscard]] Seconds after(Seconds waited, Seconds cost, Seconds left = 0) const;
 };
 
-/// The sleeps of a rank that waits in a call.
-inline constexpr Sleeps kRankSleeps{2e-3, 0.125, 0, 100e-6};
+/// The sleeps of a rank that waits in a call: they are late by a fiftieth of the wait, or the 50 us
+/// that the kernel adds to any sleep. Polls take at most a twentieth of a core.
+inline constexpr Sleeps kRankSleeps{1e-3, 0.02, 50e-6, 100e-6, 20, 1e-3};
 /// The sleeps of a rank that waits for flags of its node alone, which wake it.
 inline constexpr Sleeps kFlagSleeps{
     .patience = 0, .part = 1, .shortest = 50e-6, .longest = 1e-3, .spin = 5e-6};
@@ -35,29 +45,28 @@ inline constexpr Sleeps kThreadSleeps{0, 0.25, 20e-6, 500e-6, 150, 5e-3};
 
 class Backoff {
  public:
-  /// `shares_core`: this thread shares its core with others. Otherwise slow polls show whether it
-  /// does; on a core of its own a sleep would only be late.
-  Backoff(const Sleeps& sleeps, bool shares_core) : sleeps_(sleeps), shares_core_(shares_core) {}
+  Backoff(const Sleeps& sleeps, Sleeping when) : sleeps_(sleeps), when_(when) {}
 
   void progressed() { waits_ = false; }
   /// Called after a poll without progress, at `now` on a clock in seconds. The first pause after
   /// progress does not sleep, and the wait counts from it.
   void pause(Seconds now) {
-    pause(now, sleeps_, [](Seconds seconds) {
+    pause(now, 0, sleeps_, [](Seconds seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     });
   }
-  /// Likewise with other sleeps, which `sleep(seconds)` may end early.
+  /// Likewise with other sleeps, which `sleep(seconds)` may end early. `left`: as in Sleeps::after.
   template <class Sleep>
-  void pause(Seconds now, const Sleeps& sleeps, Sleep&& sleep) {
-    if (const Seconds seconds = begin_pause(now, sleeps); seconds > 0) sleep(seconds);
+  void pause(Seconds now, Seconds left, const Sleeps& sleeps, Sleep&& sleep) {
+    if (const Seconds seconds = begin_pause(now, left, sleeps); seconds > 0) sleep(seconds);
   }
 
  private:
-  Seconds begin_pause(Seconds now, const Sleeps& sleeps);
+  Seconds begin_pause(Seconds now, Seconds left, const Sleeps& sleeps);
+  [[nodiscard]] bool may_sleep(Seconds waited) const;
 
   Sleeps sleeps_;
-  bool shares_core_;
+  Sleeping when_;
   bool waits_ = false;
   int polls_ = 0;  // since the last progress, that yielded or slept
   Seconds since_ = 0;
@@ -70,7 +79,7 @@ bool wait_until(Done&& done, Seconds at_most) {
   const auto now = [begin = std::chrono::steady_clock::now()] {
     return std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count();
   };
-  Backoff backoff(kRankSleeps, false);
+  Backoff backoff(kRankSleeps, Sleeping::on_slow_polls);
   while (!done()) {
     if (now() >= at_most) return false;
     backoff.pause(now());
