@@ -88,13 +88,13 @@ struct Text {
   std::array<char, 56> piece{};
 };
 
-/// The same on all its ranks: `members`, and `number` among the communicators with these.
+/// The same on all its ranks: `members`, `key`, and `number` among the communicators with this key.
 struct Communicator {
   Kind kind = Kind::communicator;
   std::uint8_t listed = 0;  // 1: `members` records follow; 0: first, first + stride, ...
   std::uint16_t reserved = 0;
   std::uint32_t id = 0;   // in this file
-  std::uint64_t key = 0;  // a hash of the members
+  std::uint64_t key = 0;  // a hash of the members and of how it was made, where that is known
   std::uint32_t number = 0;
   std::int32_t size = 0;
   std::int32_t rank = 0;  // in it

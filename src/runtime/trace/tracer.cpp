@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/hash.hpp"
 #include "base/parse.hpp"
 #include "base/writing.hpp"
 #include "latecomer/latecomer.h"
@@ -246,7 +247,8 @@ class Tracer {
   std::uint32_t add(const CommState& state) {
     const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
     Communicator record;
-    record.key = key_of(members);
+    const std::uint64_t whose[] = {key_of(members), common_name(state)};
+    record.key = whose[1] == 0 ? whose[0] : fnv1a(std::span(whose));
     record.number = made_[record.key]++;
     record.id = communicators_++;
     record.size = state.ranks;
