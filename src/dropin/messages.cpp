@@ -40,9 +40,7 @@ struct Ending {
 
 /// The end of a call that had success now.
 Ending ending(const unseen::Polled& since, const void* site) {
-  const std::int64_t end = trace::now_ns();
-  const unseen::Polled wait = unseen::without_sleep(since, end);
-  return {wait.begin, end, site, wait.between};
+  return {since.begin, trace::now_ns(), site, since.between};
 }
 
 /// The program's call has succeeded: what goes wrong in ours costs a record.

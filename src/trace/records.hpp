@@ -204,8 +204,8 @@ struct Message {
   std::uint32_t order = 0;
   std::uint32_t site = 0;  // of the call that completed it
   /// Where that tested, after others that did in vain: `begin` is its entry, earlier by the time in
-  /// those and by that in which the thread slept between them; this is the rest of the time between
-  /// them, in which the process may have computed.
+  /// those and by that in which the thread slept between them; this is the time between them in
+  /// which it may have computed. Where it did compute belongs to neither.
   std::int64_t between = 0;
 };
 
@@ -230,8 +230,8 @@ struct Other {
   std::uint32_t reserved_too = 0;
   std::int64_t begin = 0;    // entry of the first one
   std::int64_t end = 0;      // exit of the last one
-  std::int64_t inside = 0;   // time in them
-  std::int64_t between = 0;  // time between those that test; the rest is computation
+  std::int64_t inside = 0;   // time in them, and in which the thread slept between those that test
+  std::int64_t between = 0;  // time between those that may be a wait; the rest is computation
   std::array<char, 24> reserved_three{};
 };
 
