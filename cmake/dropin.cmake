@@ -54,6 +54,10 @@ endif()
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/wrapped.cpp
   ${LATECOMER_DROPIN}/wrappers.cpp PROPERTIES UNITY_GROUP calls)
+foreach(each messages message_records completions probes pending unseen)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/${each}.cpp PROPERTIES
+    UNITY_GROUP messages)
+endforeach()
 foreach(family ${LATECOMER_DROPIN_BUILT})
   set(target latecomer_preload_${family})
   add_library(${target} SHARED ${dropin_sources} ${LATECOMER_DROPIN}/wrappers.cpp)

@@ -293,8 +293,8 @@ LATECOMER_API int latecomer_get_stats(MPI_Comm comm, latecomer_stats* stats);
 typedef struct latecomer_times {
   double inside;  /* from this rank's arrival to its exit, all calls */
   uint64_t told;  /* number of calls whose last arrival is known (estimate "online", or "auto") */
-  double waiting; /* from this rank's arrival to the last rank's, of these calls */
-  double moving;  /* from the last rank's arrival to this rank's exit, of these calls */
+  double waiting; /* from this rank's arrival to the last one before its exit, of these */
+  double moving;  /* from then to its exit */
 } latecomer_times;
 
 /* Count of the calls that one algorithm carried out. */

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace latecomer {
@@ -13,6 +14,11 @@ namespace latecomer {
     hash *= 0x100000001b3ULL;
   }
   return hash;
+}
+/// Of numbers, by their bytes.
+template <class Number, std::size_t count>
+[[nodiscard]] std::uint64_t fnv1a(std::span<Number, count> numbers) {
+  return fnv1a({reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()});
 }
 
 }  // namespace latecomer

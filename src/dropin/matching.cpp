@@ -32,7 +32,7 @@ struct Entry {
   std::uint64_t key = 0;
   std::uint64_t size = 0;
   std::uint64_t calls = 0;
-  std::uint64_t numbers = 0;  // a hash of what the calls are
+  std::uint64_t numbers = 0;  // a hash of which calls these are
   std::uint64_t mask = 0;     // the largest
 };
 
@@ -61,7 +61,7 @@ struct PlaceKey {
 /// of their calls.
 struct Group {
   std::vector<std::int32_t> members;
-  std::vector<stamps::CommStamps*> comms;
+  std::vector<stamps::CommStamps*> comms;  // in the same order on all members
   std::uint64_t calls = 0;
   std::vector<stamps::Stamp> sample;  // the same calls on all members, in the same order
   std::map<PlaceKey, Waits> places;
@@ -75,17 +75,20 @@ struct Group {
 
   /// All of its calls.
   [[nodiscard]] Entry made() const {
-    Entry entry{comms.front()->key(), members.size(), calls, comms.size(), 0};
-    for (const auto* each : comms) entry.mask = std::max(entry.mask, each->mask());
+    Entry entry{comms.front()->key(), members.size(), calls, 0, 0};
+    std::vector<std::uint64_t> numbers;
+    for (const auto* each : comms) {
+      numbers.insert(numbers.end(), {each->which().name, each->which().number, each->calls()});
+      entry.mask = std::max(entry.mask, each->mask());
+    }
+    entry.numbers = fnv1a(std::span(numbers));
     return entry;
   }
   /// Those in the sample.
   [[nodiscard]] Entry sampled() const {
-    std::vector<std::uint32_t> numbers;
+    std::vector<std::uint64_t> numbers;
     for (const stamps::Stamp& stamp : sample) numbers.push_back(stamp.sequence);
-    const char* const bytes = reinterpret_cast<const char*>(numbers.data());
-    return {comms.front()->key(), members.size(), sample.size(),
-            fnv1a({bytes, numbers.size() * sizeof(std::uint32_t)}), 0};
+    return {comms.front()->key(), members.size(), sample.size(), fnv1a(std::span(numbers)), 0};
   }
 };
 using Groups = std::map<std::uint64_t, Group>;
@@ -141,6 +144,9 @@ class Matching {
       group.comms.push_back(&comm);
       group.calls += comm.calls();
     }
+    for (auto& [key, group] : groups_) {
+      std::ranges::sort(group.comms, {}, [](const auto* each) { return each->which(); });
+    }
   }
 
   /// Those of which all members tell the same.
@@ -184,8 +190,6 @@ class Matching {
   }
 
   static void take_sample(Group& group, std::uint64_t mask) {
-    std::sort(group.comms.begin(), group.comms.end(),
-              [](const auto* a, const auto* b) { return a->number() < b->number(); });
     for (stamps::CommStamps* const comm : group.comms) {
       comm->reduce_to(mask);
       auto& own = comm->kept();

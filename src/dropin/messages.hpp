@@ -4,10 +4,9 @@
 
 #include <cstdint>
 
-#include "base/types.hpp"
 #include "dropin/hot.hpp"
+#include "dropin/operation.hpp"
 #include "trace/records.hpp"
-#include "transports/mpi/mpi.hpp"
 
 namespace latecomer::messages {
 
@@ -19,29 +18,13 @@ using trace::What;
 void begin();
 void end();
 
-/// The entry of a call that begins an operation.
-struct Posting {
-  std::int64_t time;
-  std::uint32_t order;
-};
+/// Such a call is entered.
 [[nodiscard]] Posting post();
 /// A call that began then, and may have waited, has ended. If nothing of it is recorded, its time
 /// is.
 void ended(std::int64_t begin);
 /// The same of a second operation by the same call.
 [[nodiscard]] Posting post_with(const Posting& first);
-
-/// Data as the program describes them.
-struct Data {
-  Count count;
-  MPI_Datatype type;
-};
-/// The program's names: the other rank, and the communicator.
-struct To {
-  int peer;
-  int tag;
-  MPI_Comm comm;
-};
 
 /// A call that may wait, in the file's status from its entry to its exit.
 class Inside {

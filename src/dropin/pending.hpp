@@ -54,10 +54,6 @@ struct Pending {
   std::uint32_t next = 0;
 
   [[nodiscard]] bool is_persistent() const { return (record.flags & trace::Way::persistent) != 0; }
-  [[nodiscard]] bool needs_status() const {
-    return !silent && active && (cancelled || record.what == trace::What::receive) &&
-           begun.collective == nullptr;
-  }
 };
 
 /// MPI libraries give one handle to many requests that were complete at once. Of those the one is
@@ -78,16 +74,6 @@ class PendingTable {
     if (found.at == kNone) return false;
     change(pool_[found.at]);
     return true;
-  }
-  /// True if one of the handles completes something that is recorded by its status.
-  template <class Handle>
-  [[nodiscard]] bool any_needs_status(const Handle* handles, std::size_t count) {
-    const std::lock_guard hold(guard_);
-    for (std::size_t i = 0; i < count; ++i) {
-      const Link found = find(key_of(handles[i]), place_of(handles + i));
-      if (found.at != kNone && pool_[found.at].needs_status()) return true;
-    }
-    return false;
   }
   /// Calls `use` with each.
   template <class Use>

@@ -7,31 +7,69 @@
 namespace latecomer::unseen {
 namespace {
 
+// In nanoseconds.
 /// Shorter intervals are not written, and shorter times between two calls count as time in them.
-constexpr std::int64_t kLeast = 1000;  // nanoseconds
+constexpr std::int64_t kLeast = 1000;
+/// Whoever uses the processor for so long between two tests computes there. A test takes 0.3 us, a
+/// nap 15 to 40 us of the processor.
+constexpr std::int64_t kComputes = 50'000;
+/// Of shorter times it is not asked how much of the processor they used, which takes 0.2 us.
+constexpr std::int64_t kAsked = 20'000;
 
 struct Interval {
   trace::Other record;        // `calls` 0: there was none
   bool ends_by_poll = false;  // its last call is one that tests
-  std::int64_t longest = 0;   // time between two that test
-  std::int64_t first = 0;     // time in the first call ...
-  std::int64_t spent = 0;     // ... and the thread's time on processors at its end
+  std::int64_t longest = 0;   // time between two that test, without use of the processor
+  std::int64_t spent = 0;     // the thread's time on processors, when that was asked ...
+  std::int64_t since = 0;     // ... and the time since then in calls and short times between them
 };
 constinit thread_local Interval interval;
 
-std::int64_t on_processors() {
+/// The thread's time on processors since it was asked, but for what is known to be in MPI.
+std::int64_t used_processor() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  const std::int64_t now = time.tv_sec * 1'000'000'000 + time.tv_nsec;
+  const std::int64_t used = now - interval.spent - interval.since;
+  interval.spent = now;
+  interval.since = 0;
+  return used;
 }
 
-/// The process comes back to MPI after so long.
-void come_back(trace::Other& record, std::int64_t after, bool polls) {
+/// The process comes back to a call that tests after this time, since another one that did.
+void come_back_to_test(std::int64_t after) {
+  trace::Other& record = interval.record;
+  if (after < kAsked) {
+    interval.since += after;
+    record.between += after;
+    return;
+  }
+  const std::int64_t used = used_processor();
+  if (used >= kComputes) return;
+  if (2 * used >= after) {
+    record.between += after;
+    return;
+  }
+  // It slept or let others go first: it waited. But the longest such time may be that of a stop, or
+  // of a wait for a disk.
+  record.inside += std::min(after, interval.longest);
+  if (after <= interval.longest) return;
+  record.between += after - interval.longest;
+  interval.longest = after;
+}
+
+/// The process comes back to MPI.
+void come_back(std::int64_t now, bool polls) {
+  trace::Other& record = interval.record;
+  const std::int64_t after = now - record.end;
+  if (after <= 0) return;  // a call within another one
   if (after < kLeast) {
     record.inside += after;
+    interval.since += after;
   } else if (polls && interval.ends_by_poll) {
-    record.between += after;
+    come_back_to_test(after);
   }
+  record.end = now;
 }
 
 }  // namespace
@@ -40,21 +78,17 @@ void add(std::uint8_t calls, std::int64_t begin, std::int64_t end) {
   trace::Other& record = interval.record;
   const bool polls = (calls & trace::OtherCalls::polling) != 0;
   if (record.calls == 0) {
-    record.begin = begin;
+    record.begin = record.end = begin;
   } else {
-    begin = std::max(begin, record.end);  // a call within another one
-    if (polls && interval.ends_by_poll) {
-      interval.longest = std::max(interval.longest, begin - record.end);
-    }
-    come_back(record, begin - record.end, polls);
+    come_back(begin, polls);
   }
-  record.inside += std::max<std::int64_t>(end - begin, 0);
-  if (record.calls == 0 && polls) {
-    interval.first = record.inside;
-    interval.spent = on_processors();
-  }
+  const std::int64_t took = std::max<std::int64_t>(end - record.end, 0);
+  record.inside += took;
+  interval.since += took;
   record.end = std::max(record.end, end);
   record.calls |= calls;
+  // In a long call the thread may have slept.
+  if (polls && (!interval.ends_by_poll || took >= kAsked)) (void)used_processor();
   interval.ends_by_poll = polls;
 }
 
@@ -80,24 +114,12 @@ void write() {
 }
 
 Polled polled(std::int64_t entry) {
-  if (interval.record.calls == 0) return {entry, 0, entry};
   if (interval.record.calls != trace::OtherCalls::polling) {
     write();
-    return {entry, 0, entry};
+    return {entry, 0};
   }
-  trace::Other until = interval.record;
-  come_back(until, entry - until.end, true);
-  return {entry - until.inside, until.between, entry};
-}
-
-Polled without_sleep(const Polled& since, std::int64_t end) {
-  if (since.between == 0) return since;
-  const std::int64_t in_calls = end - since.begin - interval.first;
-  const std::int64_t computed =
-      std::max<std::int64_t>(on_processors() - interval.spent - in_calls, 0);
-  const std::int64_t longest = std::max(interval.longest, since.entry - interval.record.end);
-  const std::int64_t slept = std::max<std::int64_t>(since.between - computed - longest, 0);
-  return {since.begin - slept, since.between - slept, since.entry};
+  come_back(entry, true);
+  return {entry - interval.record.inside, interval.record.between};
 }
 
 void forget() { interval = {}; }

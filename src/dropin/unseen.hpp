@@ -20,17 +20,13 @@ void add(std::uint8_t calls, std::int64_t begin, std::int64_t end);
 /// A call that is recorded is entered.
 void write();
 
-/// What calls that tested in vain tell of the one that is entered now.
+/// A call that tests is entered, as others that did so in vain before it. If it has success, it is
+/// a wait.
 struct Polled {
-  std::int64_t begin;    // its entry, earlier by the time in those calls
-  std::int64_t between;  // time between them
-  std::int64_t entry = 0;
+  std::int64_t begin;    // its entry, earlier by the time that was waited before
+  std::int64_t between;  // time between those calls that may be a wait or computation
 };
 [[nodiscard]] Polled polled(std::int64_t entry);
-/// That one had success, so it was a wait, until `end`. Time between the tests in which the thread
-/// slept belongs to it; but not the longest: then the process may have been stopped, or have waited
-/// for a disk.
-[[nodiscard]] Polled without_sleep(const Polled& since, std::int64_t end);
 /// It is recorded.
 void forget();
 

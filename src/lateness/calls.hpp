@@ -1,4 +1,5 @@
-// Who waits for whom in each call of a collective, and for how long.
+// Who waits for whom in each call of a collective, and for how long: a rank waits from its arrival
+// to the last arrival before it leaves, and moves data from then until it leaves.
 #pragma once
 
 #include <cstddef>

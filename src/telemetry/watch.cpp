@@ -21,6 +21,14 @@ Seconds Watch::last_arrival() const {
   return arrivals.empty() ? 0 : *std::max_element(arrivals.begin(), arrivals.end());
 }
 
+Seconds Watch::waited(bool by_all) const {
+  Seconds until = arrived_;
+  for (const Seconds arrival : seen_.arrivals) {
+    if (by_all || arrival <= left_) until = std::max(until, arrival);
+  }
+  return std::max(std::min(until, left_) - arrived_, 0.0);
+}
+
 /// Of the call that `seen_` has both the arrivals and the exits of.
 Taken Watch::taken_until_exits() const {
   const std::vector<Seconds>& exits = seen_.exits_before;

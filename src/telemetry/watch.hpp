@@ -65,10 +65,13 @@ class Watch {
   /// The time when the last rank entered the last watched call, on the clock that all ranks share;
   /// 0 before the first.
   [[nodiscard]] Seconds last_arrival() const;
-  /// In the last call: the time that this rank waited for the last arrival, and its time from then
-  /// until it left.
-  [[nodiscard]] Seconds waited() const { return last_arrival() - arrived_; }
-  [[nodiscard]] Seconds moved() const { return left_ - last_arrival(); }
+  /// In the last call: the time of this rank from its arrival to the last arrival before it left.
+  /// `by_all`: nobody leaves the call before all have entered it, whatever clocks say.
+  [[nodiscard]] Seconds waited(bool by_all) const;
+  /// All its time in that call.
+  [[nodiscard]] Seconds inside() const { return left_ - arrived_; }
+  /// From the last arrival until it left; below 0: it left before.
+  [[nodiscard]] Seconds after_last_arrival() const { return left_ - last_arrival(); }
   /// True if the last call was watched, so that the functions above are about it.
   [[nodiscard]] bool watched() const { return before_.watched; }
   /// The history of the last planned call.

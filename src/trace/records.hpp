@@ -95,14 +95,14 @@ enum class Listed : std::uint8_t {
   by_files,   // each rank knows its own place alone: readers bring together those of all files
 };
 
-/// The same on all its ranks: `key`, and `number` among the communicators with this key.
+/// The same on all its ranks: `members`, `key`, and `number` among the communicators with this key.
 struct Communicator {
   Kind kind = Kind::communicator;
   Listed listed = Listed::by_stride;
   std::uint8_t together = 0;  // 1: ranks leave calls in which all wait for each other together
   std::uint8_t reserved = 0;
   std::uint32_t id = 0;   // in this file
-  std::uint64_t key = 0;  // a hash of the members, or what the library tells them apart by
+  std::uint64_t key = 0;  // a hash of members and how it was made, or what the library knows it by
   std::uint32_t number = 0;
   std::int32_t size = 0;
   std::int32_t rank = 0;  // in it
@@ -212,8 +212,8 @@ struct Message {
   std::uint32_t order = 0;
   std::uint32_t site = 0;  // of the call that completed it
   /// Where that tested, after others that did in vain: `begin` is its entry, earlier by the time in
-  /// those and by that in which the thread slept between them; this is the rest of the time between
-  /// them, in which the process may have computed.
+  /// those and by that in which the thread slept between them; this is the time between them in
+  /// which it may have computed. Where it did compute belongs to neither.
   std::int64_t between = 0;
 };
 
@@ -238,8 +238,8 @@ struct Other {
   std::uint32_t reserved_too = 0;
   std::int64_t begin = 0;    // entry of the first one
   std::int64_t end = 0;      // exit of the last one
-  std::int64_t inside = 0;   // time in them
-  std::int64_t between = 0;  // time between those that test; the rest is computation
+  std::int64_t inside = 0;   // time in them, and in which the thread slept between those that test
+  std::int64_t between = 0;  // time between those that may be a wait; the rest is computation
   std::array<char, 24> reserved_three{};
 };
 

@@ -110,8 +110,8 @@ std::set<std::uint32_t> numbers(stamps::CommStamps& of) {
 
 MPI_TEST(smaller_samples_are_parts_of_larger_ones_whenever_they_were_taken) {
   const std::vector<std::int32_t> members{0, 1};
-  stamps::CommStamps early(1, 0, &members);
-  stamps::CommStamps late(1, 0, &members);
+  stamps::CommStamps early(1, {}, &members);
+  stamps::CommStamps late(1, {}, &members);
   early.thin();
   for (std::uint32_t i = 0; i < 4000; ++i) {
     early.add({.sequence = i});
@@ -129,7 +129,7 @@ MPI_TEST(smaller_samples_are_parts_of_larger_ones_whenever_they_were_taken) {
 /// Calls of a loop have numbers with equal last bits.
 MPI_TEST(a_sample_has_calls_of_all_places_of_a_loop) {
   const std::vector<std::int32_t> members{0, 1};
-  stamps::CommStamps stamps(1, 0, &members);
+  stamps::CommStamps stamps(1, {}, &members);
   for (std::uint32_t i = 0; i < 4000; ++i) stamps.add({.sequence = i});
   stamps.thin();
   std::array<int, 4> of{};

@@ -16,6 +16,7 @@ from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
 
 LATE = ROOT / "tests" / "dropin" / "messages" / "late.c"
+POLLS = ROOT / "tests" / "dropin" / "messages" / "polls.c"
 ODD = ROOT / "tests" / "dropin" / "messages" / "odd.c"
 IN_FORTRAN = ROOT / "tests" / "dropin" / "fortran" / "messages.F90"
 BINDINGS = {"mpif_h": 1, "use_mpi": 2, "mpi_f08": 3}
@@ -294,3 +295,16 @@ def test_no_innocent_is_named_however_ranks_wait(form, slow, sure, name, program
     print(answer(found).text())
     late = facts(found).late
     assert late == [slow] if sure else list(late) in ([], [slow])
+
+
+@pytest.mark.parametrize("form", ["chunks", "tasks"])
+@both_families
+def test_computation_between_tests_is_no_waiting(form, name, programs, tmp_path):
+    """On a busy machine, too, which stops ranks while they compute."""
+    words = [programs(name, POLLS.read_text()), form, "10"]
+    job = run(name, words, {"LATECOMER_TRACE": str(tmp_path)}, preload.library(messages=True), 3)
+    assert job.code == 0, job.err
+    computed, rest = np.array([line.split() for line in job.out.splitlines()], float).T
+    found = analysed(read(tmp_path)).origin
+    inside = found.waiting + found.moving + found.unknown
+    np.testing.assert_array_less(np.abs(inside - rest), 0.1 * (computed + rest))

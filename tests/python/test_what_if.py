@@ -116,8 +116,7 @@ def test_calls_that_not_all_ranks_are_known_to_have_made_are_left_as_they_are():
     graph = graph_of(trace)
     found = Collectives(graph)
     assert sorted(found.calls) == [call for call in range(20) if call not in (3, 11)]
-    for event in range(len(found)):
-        _, arrival, leave = found.measured(event)
+    for event, (_, arrival, leave) in enumerate(found.measured(range(len(found)))):
         members = found.members(event)
         assert [graph.events.rank[each] for each in members] == [0, 1, 2, 3]
         np.testing.assert_array_equal(graph.events.begin[members], arrival)

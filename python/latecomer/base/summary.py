@@ -18,7 +18,7 @@ class RankSummary:
     calls: int
     told: int  # calls whose arrivals are known
     last: int  # calls of these in which this rank was the last to arrive
-    waiting: float  # in calls, from this rank's arrival to the last rank's
+    waiting: float  # in calls, from this rank's arrival to the last one before its exit
     moving: float  # in calls, from then to this rank's exit
     caused: float | None = None  # what others waited in calls to which it came last; not known
 

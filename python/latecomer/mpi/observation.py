@@ -100,10 +100,10 @@ def observe(comm: MPI.Comm) -> Iterator[Observation]:
     of `comm` that the drop-in library handles, when the program was started by `latecomer run`, and
     those of latecomer.Communicator(comm). Others pass by unseen; a summary without calls says so.
 
-    *Waiting* is the time from a rank's arrival in a call to the last rank's arrival, *moving* the
-    time from then to the rank's exit. Both are measured where arrivals are known; the same parts
-    are taken of other calls of the same kind. Where none of a kind are known, the rank with the
-    shortest time is taken not to have waited; the time in rooted calls counts as moving.
+    *Waiting* is the time from a rank's arrival in a call to the last arrival before its exit,
+    *moving* the time from then to its exit. Both are measured where arrivals are known; the same
+    parts are taken of other calls of the same kind. Where none of a kind are known, the rank with
+    the shortest time is taken not to have waited; the time in rooted calls counts as moving.
     """
     seen = [of for of in (library(), _dropin()) if of is not None]
     observation = Observation()

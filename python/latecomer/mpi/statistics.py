@@ -62,8 +62,8 @@ class Times:
 
     inside: float = 0.0  # from this rank's arrival to its exit
     told: int = 0  # number of calls whose last arrival is known
-    waiting: float = 0.0  # from this rank's arrival to the last rank's, of these calls
-    moving: float = 0.0  # from the last rank's arrival to this rank's exit, of these calls
+    waiting: float = 0.0  # from this rank's arrival to the last one before its exit, of these calls
+    moving: float = 0.0  # from then to its exit
 
     def since(self, before: Times) -> Times:
         """What was added since then."""

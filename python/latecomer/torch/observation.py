@@ -187,7 +187,7 @@ class _Record:
         if not arrival.size:
             return
         latest, last, count = arrival.max(axis=0), arrival.argmax(axis=0), len(self._ranks)
-        waiting = latest - arrival
+        waiting = np.maximum(0, np.minimum(latest, leave) - arrival)
         self._totals += [
             np.full(count, arrival.shape[1]),
             np.bincount(last, minlength=count),

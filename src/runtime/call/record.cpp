@@ -27,18 +27,23 @@ Savings::Timed timed_call(const Problem& problem, const Watch& watch) {
   const std::vector<Seconds>& arrivals = watch.last();
   if (arrivals.empty()) return {};
   const auto last = std::max_element(arrivals.begin(), arrivals.end());
-  if (!rooted(problem.collective)) return {*last, false, std::max(0.0, watch.moved())};
-  return {*last, last - arrivals.begin() == problem.root, watch.waited() + watch.moved()};
+  if (!rooted(problem.collective)) {
+    return {*last, false, std::max(0.0, watch.after_last_arrival())};
+  }
+  return {*last, last - arrivals.begin() == problem.root, watch.inside()};
 }
 
 std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Problem& problem,
                                                  const Ending& ending) {
   const Watch* const watch = state.chooser.watch();
   if (!ending.arrivals_known || watch == nullptr || !watch->watched()) return std::nullopt;
-  return EndedCall::Telemetry{
-      watch->history().period,        watch->history().position,
-      std::max(0.0, watch->waited()), std::max(0.0, watch->moved()),
-      timed_call(problem, *watch),    estimate_error(state.chooser.expected(), watch->last())};
+  const Seconds waited = watch->waited(!rooted(problem.collective));
+  return EndedCall::Telemetry{watch->history().period,
+                              watch->history().position,
+                              waited,
+                              std::max(0.0, watch->inside() - waited),
+                              timed_call(problem, *watch),
+                              estimate_error(state.chooser.expected(), watch->last())};
 }
 
 /// True if later calls with the same arguments mean the same. If ranks decide, that must be equal

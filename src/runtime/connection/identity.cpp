@@ -53,7 +53,7 @@ void name(MPI_Comm comm, std::uint64_t name) {
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   const std::uint64_t words[] = {a, b, c};
-  return fnv1a({reinterpret_cast<const char*>(words), sizeof words});
+  return fnv1a(std::span(words));
 }
 
 /// The places of the communicator's ranks in MPI_COMM_WORLD.
@@ -91,9 +91,7 @@ void name_child_of_group(MPI_Comm parent, int tag, MPI_Comm child) {
   Named* const named = find(parent);
   if (named == nullptr || child == MPI_COMM_NULL) return;
   const std::vector<int> places = places_of(child);
-  const std::uint64_t which =
-      mixed(fnv1a({reinterpret_cast<const char*>(places.data()), places.size() * sizeof(int)}),
-            static_cast<std::uint64_t>(tag), 1);
+  const std::uint64_t which = mixed(fnv1a(std::span(places)), static_cast<std::uint64_t>(tag), 1);
   const std::lock_guard hold(named->guard);
   name(child, mixed(named->name, which, ++named->of_groups[which]));
 }

@@ -22,7 +22,7 @@ constexpr const char* kFloats =
 constexpr const char* kDefinitions =
     "inside: from this rank's arrival in a call to its exit.\n"
     "told: calls whose arrivals all ranks know. Of these, waiting: from this rank's arrival to the "
-    "last rank's; moving: from then to this rank's exit.\n"
+    "last one before its exit; moving: from then to its exit.\n"
     "handled: by latecomer. fallback: by the MPI library for another reason than these. ";
 
 /// Whose the calls were that count as native.

@@ -1,7 +1,4 @@
-// Who waits for whom in calls whose arrivals are known, as lateness/calls.hpp has it: a rank waits
-// from its arrival to the last one that comes before it leaves; the rest is moving data. Between
-// two arrivals a rank that is there waits for those that come later, but before it leaves, and each
-// of these is charged an equal part: its cost. So the costs of a call are all its waiting.
+// Sums over calls whose arrivals are known of who waits for whom (lateness/calls.hpp).
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/hash.hpp"
+#include "runtime/comm_state.hpp"
 
 namespace latecomer {
 
@@ -22,9 +23,10 @@ std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
   return {found.begin(), found.end()};
 }
 
-std::uint64_t key_of(const std::vector<std::int32_t>& members) {
-  const char* const bytes = reinterpret_cast<const char*>(members.data());
-  return fnv1a({bytes, members.size() * sizeof members[0]});
+std::uint64_t common_name(const CommState& state) {
+  return state.identity ? state.identity->name : 0;
 }
+
+std::uint64_t key_of(const std::vector<std::int32_t>& members) { return fnv1a(std::span(members)); }
 
 }  // namespace latecomer

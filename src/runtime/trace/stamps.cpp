@@ -13,7 +13,7 @@ namespace {
 
 struct OfMembers {
   std::vector<std::int32_t> members;
-  std::uint32_t communicators = 0;  // with these members, so far
+  std::uint64_t unnamed = 0;  // communicators with these members, so far
 };
 
 struct Kept {
@@ -34,7 +34,7 @@ Kept& kept() {
 }
 
 CommStamps& further(Kept& all) {
-  if (all.further == nullptr) all.further = &all.all.emplace_back(0, 0, nullptr);
+  if (all.further == nullptr) all.further = &all.all.emplace_back(0, CommStamps::Which{}, nullptr);
   return *all.further;
 }
 
@@ -43,12 +43,15 @@ CommStamps& introduce(Kept& all, const CommState& state) {
   if (all.all.size() >= kMostComms || all.members + ranks > kMostMembers) return further(all);
   std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
   const std::uint64_t key = key_of(members);
-  OfMembers& same = all.by[key];
-  if (same.communicators == 0) {
+  const auto [found, fresh] = all.by.try_emplace(key);
+  OfMembers& same = found->second;
+  if (fresh) {
     all.members += ranks;
     same.members = std::move(members);
   }
-  return all.all.emplace_back(key, same.communicators++, &same.members);
+  const std::uint64_t name = common_name(state);
+  const CommStamps::Which which{name, name == 0 ? same.unnamed++ : 0};
+  return all.all.emplace_back(key, which, &same.members);
 }
 
 std::uint32_t id_of(Kept& all, std::string_view collective) {

@@ -31,10 +31,18 @@ struct Stamp {
 /// The calls on one communicator.
 class CommStamps {
  public:
-  /// `key`: a hash of the members. `number`: among the communicators with these. `members`: ranks
-  /// of MPI_COMM_WORLD, -1 for others; null: nothing is kept of the communicator.
-  CommStamps(std::uint64_t key, std::uint32_t number, const std::vector<std::int32_t>* members)
-      : key_(key), number_(number), members_(members) {}
+  /// Which one it is of those with the same members, alike on all of them: its name, and its number
+  /// among those without one.
+  struct Which {
+    std::uint64_t name = 0;
+    std::uint64_t number = 0;
+
+    auto operator<=>(const Which&) const = default;
+  };
+  /// `key`: a hash of the members. `members`: ranks of MPI_COMM_WORLD, -1 for others; null: nothing
+  /// is kept of the communicator.
+  CommStamps(std::uint64_t key, const Which& which, const std::vector<std::int32_t>* members)
+      : key_(key), which_(which), members_(members) {}
 
   void add(const Stamp& stamp);
   /// Keeps about half as many stamps.
@@ -45,7 +53,7 @@ class CommStamps {
   void give_up();
 
   [[nodiscard]] std::uint64_t key() const { return key_; }
-  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] const Which& which() const { return which_; }
   [[nodiscard]] const std::vector<std::int32_t>* members() const { return members_; }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   /// Bits of a call's mixed number that are 0 if it is in the sample: 0, 1, 3, 7 and so on.
@@ -55,7 +63,7 @@ class CommStamps {
 
  private:
   std::uint64_t key_;
-  std::uint32_t number_;
+  Which which_;
   const std::vector<std::int32_t>* members_;
   std::vector<Stamp> kept_;
   std::uint64_t calls_ = 0;

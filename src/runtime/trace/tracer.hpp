@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "runtime/call/call.hpp"
+#include "runtime/trace/process_file.hpp"
 #include "trace/records.hpp"
 
 namespace latecomer {
@@ -20,19 +21,12 @@ namespace latecomer::trace {
 /// True if calls are traced. The first time it is asked, which must be after MPI_Init, the file is
 /// made.
 [[nodiscard]] bool is_on();
-/// The most bytes of a file, by LATECOMER_TRACE_BYTES; what cannot be read is reported.
-[[nodiscard]] std::uint64_t limit_of_file();
-
-/// Who says what is wrong with the file, in place of this process's stderr.
-void report_to(void (*report)(const std::string& line));
 /// Nothing is added from now on.
 void end();
 
 /// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
 [[nodiscard]] bool is_recording();
 
-/// The time, as records have it.
-[[nodiscard]] std::int64_t now_ns();
 /// From now on messages are traced. There must be a trace.
 void look_at_messages();
 /// A communicator in the file.

@@ -66,12 +66,24 @@ TEST(Watch, TheNextArrivalsBringTheCost) {
   EXPECT_FALSE(mine.cost_before());
 }
 
+/// As from a broadcast, unless clocks say so that are off.
+TEST(Watch, WhoLeavesBeforeTheLastComesDoesNotWaitForIt) {
+  Watch mine(0, 2), other(1, 2);
+  bring(other.enter(3), mine.enter(1));
+  mine.leave(2);
+  EXPECT_NEAR(mine.waited(false), 0, kTolerance);
+  EXPECT_NEAR(mine.waited(true), 1, kTolerance);
+  EXPECT_NEAR(mine.inside(), 1, kTolerance);
+  mine.leave(4);
+  EXPECT_NEAR(mine.waited(false), 2, kTolerance);
+}
+
 TEST(Watch, DecidingIsNoPartOfAPlansDuration) {
   Watch mine(0, 2), other(1, 2);
   stamped_call(mine, other, 1, 1.5, 0.125);
   stamped_call(mine, other, 2, 2.25, 0);
   EXPECT_NEAR(mine.taken_before().value_or(Taken{}).mean, 0.375, kTolerance);
-  EXPECT_NEAR(mine.moved(), 0.25, kTolerance);  // what the program spent
+  EXPECT_NEAR(mine.after_last_arrival(), 0.25, kTolerance);  // what the program spent
 }
 
 TEST(Watch, DecidingIsNoPartOfTheLibrarysDuration) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -73,13 +73,14 @@ class Collectives:
             made[number] = [classes[kind] for kind in which.reshape(-1).tolist()]
         return [made[g][c] for g, c in zip(self.groups, self.calls, strict=True)]
 
-    def measured(self, event: int) -> tuple[Group, Floats, Floats]:
-        """The group, arrivals and exits of a call."""
-        ((group, arrival, leave),) = self.some([event])
-        return group, arrival, leave
+    def measured(self, events: Sequence[int]) -> Iterator[tuple[Group, Floats, Floats]]:
+        """The group, arrivals and exits of each of these calls, some of which are in memory."""
+        step = max(1, _TIMES // self.trace.ranks)
+        for at in range(0, len(events), step):
+            yield from self.some(events[at : at + step])
 
     def some(self, events: Sequence[int]) -> list[tuple[Group, Floats, Floats]]:
-        """The same of several calls, which are read at once where they are of one group."""
+        """The same, all of them read at once where they are of one group."""
         found: list[Any] = [None] * len(events)
         chosen = np.asarray(events, np.int64)
         for number in np.unique(self.groups[chosen]):

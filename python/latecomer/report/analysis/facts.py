@@ -13,6 +13,7 @@ from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
+from .stopped import remark as remark_on_stopped
 from .wording import (
     BESIDE,
     FLOOR,
@@ -304,6 +305,9 @@ def _remarks(found: Lateness) -> list[str]:
     if found.skipped:
         calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
         told.append(f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more.")
+    if found.trace.between and (said := remark_on_stopped(
+            found.graph, found.trace.hosts, float(found.ranks.run.sum()))):  # fmt: skip
+        told.append(said)
     whole = float(found.ranks.waiting.sum())
     longest = max(found.groups, key=lambda group: float(group.cost.max()), default=None)
     if longest and sum(group.complete for group in found.groups) >= _FEW:

@@ -280,17 +280,20 @@ class Replay:
         stretches = self.collectives.stretches(calls)
         places = tuple(self._places(stretches))
         events: list[int] = []  # that are simulated
+        others: list[int] = []
         measured: dict[CallClass, list[float]] = defaultdict(list)
         for (first, last), (begin, end) in zip(stretches, places, strict=True):
             for event in range(first, last):
                 if self.simulator.algorithm(scenario.algorithm, event, changed=changed) is None:
-                    _, arrival, leave = self.collectives.measured(event)
-                    late = float(leave.mean() - arrival.max())
-                    measured[self.collectives.classes[event]].append(late)
+                    others.append(event)
                     continue
                 left_at = self.graph.left_at[self.collectives.members(event)]
                 if left_at.min() >= begin and left_at.max() < end:
                     events.append(event)
+        for event, (_, arrival, leave) in zip(others, self.collectives.measured(others),
+                                              strict=True):  # fmt: skip
+            late = float(leave.mean() - arrival.max())
+            measured[self.collectives.classes[event]].append(late)
         found, after = self._gone_through(scenario, places, events, changed=changed)
         if events and changed | (scenario.algorithm != AS_IT_WAS):
             was = self._as_it_was(places, tuple(events))

@@ -1,0 +1,135 @@
+// Adds records to the trace file of this process; all threads may do so.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+#include "runtime/trace/names.hpp"
+#include "runtime/trace/process_file.hpp"
+
+namespace latecomer {
+struct CommState;
+}
+
+namespace latecomer::trace {
+
+class Recorder {
+ public:
+  explicit Recorder(std::unique_ptr<File> file) : file_(std::move(file)), names_(*file_) {}
+
+  /// Sets the communicator's id if it has none. Several threads may do so.
+  void introduce(CommState& state);
+
+  /// A call is entered that is no collective.
+  void enter(Status status, const void* where) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    status.site = names_.site(where);
+    file_->set(status);
+  }
+  /// A collective is entered. Its name and place get their numbers.
+  void enter(Call& record, std::string_view collective, const void* where) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.collective = names_.id(collective);
+    record.site = names_.site(where);
+    Status status;
+    status.doing = Doing::collective;
+    status.since = record.arrival;
+    status.sequence = static_cast<std::int64_t>(record.sequence);
+    status.communicator = record.communicator;
+    status.name = record.collective;
+    status.site = record.site;
+    file_->set(status);
+  }
+  /// It has ended, with no record that tells.
+  void leave() {
+    const std::lock_guard lock(guard_);
+    if (!ended_) left(now_ns());
+  }
+  /// One that was entered has ended.
+  void add(Call& record, std::string_view algorithm, std::string_view op) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.algorithm = names_.id(algorithm);
+    record.op = names_.id(op);
+    left(record.exit);
+    if (has_room_or_drops(1)) file_->append(record);
+  }
+  /// Another call has completed one.
+  void add(Call& record, std::string_view collective, const void* where,
+           const Completion& completion) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.collective = names_.id(collective);
+    record.algorithm = names_.id("native");
+    record.site = names_.site(where);
+    left(record.exit);
+    if (!has_room_or_drops(2)) return;
+    file_->append(record);
+    file_->append(completion);
+  }
+  void add(const Clock& record) {
+    const std::lock_guard lock(guard_);
+    if (!ended_ && file_->has_room(1)) file_->append(record);
+  }
+  void add(Message& record, const void* where) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    record.site = names_.site(where);
+    left(record.end);
+    if (file_->has_room_for_message()) {
+      file_->append(record);
+    } else {
+      record.what == What::probe ? file_->lose_message() : file_->lose_message(record.order);
+      full_of_messages_ = true;
+    }
+  }
+  void add(const Other& record, std::uint32_t order) {
+    const std::lock_guard lock(guard_);
+    if (ended_) return;
+    if (file_->has_room_for_message()) {
+      file_->append(record);
+    } else {
+      file_->lose_message(order);
+      full_of_messages_ = true;
+    }
+  }
+  void look_at_messages() {
+    const std::lock_guard lock(guard_);
+    file_->look_at_messages();
+  }
+  template <class... Order>
+  void lose_message(Order... order) {
+    const std::lock_guard lock(guard_);
+    if (!ended_) file_->lose_message(order...);
+  }
+  void end();
+
+ private:
+  /// The process is in no call that may wait, since then.
+  void left(std::int64_t end) {
+    Status status;
+    status.since = end;
+    file_->set(status);
+  }
+  bool has_room_or_drops(std::uint64_t records) {
+    if (file_->has_room(records)) return true;
+    file_->drop();
+    return false;
+  }
+  std::uint32_t add(const CommState& state);
+
+  std::mutex guard_;
+  std::unique_ptr<File> file_;
+  bool ended_ = false;
+  bool full_of_messages_ = false;
+  std::uint32_t communicators_ = 0;
+  std::map<std::uint64_t, std::uint32_t> made_;  // communicators so far, by their key
+  Names names_;
+};
+
+}  // namespace latecomer::trace
