@@ -68,20 +68,19 @@ std::optional<std::string> Notices::check_left() const {
 
 std::vector<std::uint64_t> Notices::state() const {
   std::vector<std::uint64_t> all;
-  const auto add = [&](const Place& place) {
-    all.insert(all.end(), {place.position, place.call, static_cast<std::uint64_t>(place.part),
-                           place.plan_hash});
+  const auto add = [&](auto... numbers) {
+    (all.push_back(static_cast<std::uint64_t>(numbers)), ...);
   };
-  add(here_);
-  all.push_back(announced_ ? 1 : 0);
-  for (const auto& [place, announced] : history_) add(place), all.push_back(announced ? 1 : 0);
-  for (const auto& [from, notice] : unread_) {
-    all.insert(all.end(), {static_cast<std::uint64_t>(from), notice.kind});
-    add(notice.from);
-  }
-  for (const auto& ranks : {asked_, failed_}) {
-    all.insert(all.end(), ranks.begin(), ranks.end());
-    all.push_back(~std::uint64_t{0});
+  const auto add_place = [&](const Place& place) {
+    add(place.position, place.call, place.part, place.plan_hash);
+  };
+  add_place(here_);
+  add(announced_);
+  for (const auto& [place, announced] : history_) add_place(place), add(announced);
+  for (const auto& [from, notice] : unread_) add(from, notice.kind), add_place(notice.from);
+  for (const auto* const ranks : {&asked_, &failed_}) {
+    for (const Rank rank : *ranks) add(rank);
+    add(-1);
   }
   return all;
 }
