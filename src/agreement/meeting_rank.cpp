@@ -110,7 +110,7 @@ std::vector<Count> MeetingRank::state() const {
 
 int MeetingRank::height(Rank rank) const {
   const Rank step = rank == 0 ? ranks_ : std::min(rank & -rank, ranks_ - rank);
-  return std::bit_width(static_cast<unsigned>(step - 1));
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(step - 1)));
 }
 
 Seconds MeetingRank::patience_above() const {

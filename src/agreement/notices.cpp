@@ -1,6 +1,7 @@
 #include "agreement/notices.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace latecomer {
 
@@ -96,20 +97,26 @@ bool Notices::is_ahead(const Notice& notice) const {
 std::optional<std::string> Notices::conflict_of(const Received& received) const {
   const Notice& notice = received.notice;
   if (notice.kind > kFailed || is_earlier_communicators(notice)) return std::nullopt;
-  const std::string who = "rank " + std::to_string(received.from);
-  const std::string where = " in call " + std::to_string(notice.from.call - earlier_calls_);
-  if (notice.kind == kFailed) return who + " failed" + where;
+  const auto says = [&](std::string_view what, std::string_view rest) {
+    std::string text = "rank " + std::to_string(received.from);
+    text += what;
+    text += " in call " + std::to_string(notice.from.call - earlier_calls_);
+    text += rest;
+    return text;
+  };
+  if (notice.kind == kFailed) return says(" failed", "");
   for (const auto& [place, announced] : history_) {
     if (place.position != notice.from.position) continue;
     if (place.part == Part::left) {
-      return who + " waits" + where + ", which this rank left to the MPI library";
+      return says(" waits", ", which this rank left to the MPI library");
     }
     if (notice.from.part == Part::announcement && !announced) {
-      return who + " waits" + where +
-             " for rank 0 to announce a plan, and this rank made its own: do the counts differ?";
+      return says(
+          " waits",
+          " for rank 0 to announce a plan, and this rank made its own: do the counts differ?");
     }
     if (place.part == notice.from.part && place.plan_hash != notice.from.plan_hash) {
-      return who + " follows another plan than this rank" + where;
+      return says(" follows another plan than this rank", "");
     }
   }
   return std::nullopt;
