@@ -87,7 +87,6 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
       fail(next);
       break;
     case Part::accepts:
-      next.missed = child();
       met_ = Met::missed;
       ++child_;
       await_acceptance(now, next);
@@ -111,7 +110,12 @@ std::vector<Count> MeetingRank::state() const {
 
 int MeetingRank::height(Rank rank) const {
   const Rank step = rank == 0 ? ranks_ : std::min(rank & -rank, ranks_ - rank);
-  return std::bit_width(static_cast<unsigned>(step - 1));
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(step - 1)));
+}
+
+Seconds MeetingRank::patience_above() const {
+  const int above = std::popcount(static_cast<unsigned>(me_));
+  return patience_ * (height(0) + 1 + above);
 }
 
 /// All those below come first.

@@ -43,7 +43,7 @@ class MeetingRank {
   /// What the rank does next.
   struct Actions {
     std::vector<std::pair<Rank, Message>> tell;
-    std::optional<Rank> missed;   // did not come, or did not answer: to be reported
+    std::optional<Rank> missed;   // did not come: to be reported
     std::optional<Rank> awaited;  // has not told the verdict yet: to be reported
   };
   /// The message that it waits for.
@@ -82,8 +82,9 @@ class MeetingRank {
   /// Ranks between the given one and the leaf that is farthest from it.
   [[nodiscard]] int height(Rank rank) const;
   [[nodiscard]] Rank child() const { return node_.children[child_].rank; }
-  /// The ranks above may each wait for one below them that does not come.
-  [[nodiscard]] Seconds patience_above() const { return patience_ * (height(0) + 2); }
+  /// The ranks above may each wait for one below them that does not come. They leave before this
+  /// one, so that it does not take them for missing.
+  [[nodiscard]] Seconds patience_above() const;
 
   void await_child(Actions& next);
   void ask(Actions& next);

@@ -1,6 +1,7 @@
 #include "agreement/notices.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace latecomer {
 
@@ -68,20 +69,19 @@ std::optional<std::string> Notices::check_left() const {
 
 std::vector<std::uint64_t> Notices::state() const {
   std::vector<std::uint64_t> all;
-  const auto add = [&](const Place& place) {
-    all.insert(all.end(), {place.position, place.call, static_cast<std::uint64_t>(place.part),
-                           place.plan_hash});
+  const auto add = [&](auto... numbers) {
+    (all.push_back(static_cast<std::uint64_t>(numbers)), ...);
   };
-  add(here_);
-  all.push_back(announced_ ? 1 : 0);
-  for (const auto& [place, announced] : history_) add(place), all.push_back(announced ? 1 : 0);
-  for (const auto& [from, notice] : unread_) {
-    all.insert(all.end(), {static_cast<std::uint64_t>(from), notice.kind});
-    add(notice.from);
-  }
-  for (const auto& ranks : {asked_, failed_}) {
-    all.insert(all.end(), ranks.begin(), ranks.end());
-    all.push_back(~std::uint64_t{0});
+  const auto add_place = [&](const Place& place) {
+    add(place.position, place.call, place.part, place.plan_hash);
+  };
+  add_place(here_);
+  add(announced_);
+  for (const auto& [place, announced] : history_) add_place(place), add(announced);
+  for (const auto& [from, notice] : unread_) add(from, notice.kind), add_place(notice.from);
+  for (const auto* const ranks : {&asked_, &failed_}) {
+    for (const Rank rank : *ranks) add(rank);
+    add(-1);
   }
   return all;
 }
@@ -97,20 +97,26 @@ bool Notices::is_ahead(const Notice& notice) const {
 std::optional<std::string> Notices::conflict_of(const Received& received) const {
   const Notice& notice = received.notice;
   if (notice.kind > kFailed || is_earlier_communicators(notice)) return std::nullopt;
-  const std::string who = "rank " + std::to_string(received.from);
-  const std::string where = " in call " + std::to_string(notice.from.call - earlier_calls_);
-  if (notice.kind == kFailed) return who + " failed" + where;
+  const auto says = [&](std::string_view what, std::string_view rest) {
+    std::string text = "rank " + std::to_string(received.from);
+    text += what;
+    text += " in call " + std::to_string(notice.from.call - earlier_calls_);
+    text += rest;
+    return text;
+  };
+  if (notice.kind == kFailed) return says(" failed", "");
   for (const auto& [place, announced] : history_) {
     if (place.position != notice.from.position) continue;
     if (place.part == Part::left) {
-      return who + " waits" + where + ", which this rank left to the MPI library";
+      return says(" waits", ", which this rank left to the MPI library");
     }
     if (notice.from.part == Part::announcement && !announced) {
-      return who + " waits" + where +
-             " for rank 0 to announce a plan, and this rank made its own: do the counts differ?";
+      return says(
+          " waits",
+          " for rank 0 to announce a plan, and this rank made its own: do the counts differ?");
     }
     if (place.part == notice.from.part && place.plan_hash != notice.from.plan_hash) {
-      return who + " follows another plan than this rank" + where;
+      return says(" follows another plan than this rank", "");
     }
   }
   return std::nullopt;

@@ -116,14 +116,14 @@ MPI_TEST(communicators_are_named_alike_on_their_ranks_and_apart_from_others) {
 
 MPI_TEST(slots_are_taken_once) {
   set_up();
-  const shared_comm::Slot first = shared_comm::propose(0);
+  const Slot first = shared_comm::propose(0);
   CHECK(shared_comm::propose(0) > first);
   CHECK(shared_comm::propose(first + 10) > first + 10);
   CHECK(shared_comm::take(first + 5));
   CHECK(!shared_comm::take(first + 5));
   shared_comm::give_back(first + 5);
   CHECK(shared_comm::take(first + 5));
-  CHECK(!shared_comm::take(shared_comm::Slot{1} << 40));  // beyond the tags
+  CHECK(!shared_comm::take(Slot{1} << 40));  // beyond the tags
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -131,7 +131,7 @@ MPI_TEST(messages_of_links_on_the_same_communicator_stay_apart) {
   if (context.ranks == 1) return;  // nobody to meet
   set_up();
   const auto identity = identity_of(MPI_COMM_WORLD);
-  const shared_comm::Slot slot = 40 + 2 * static_cast<shared_comm::Slot>(context.ranks);
+  const Slot slot = 40 + 2 * static_cast<Slot>(context.ranks);
   CHECK(shared_comm::take(slot));
   CHECK(shared_comm::take(slot + 1));
   Mailbox one(shared_comm::link_of(slot, identity->members, identity->me), 3);

@@ -39,27 +39,23 @@ Told tell(const Introduced& mine) {
   return told;
 }
 
-shared_comm::Slot slot_of(const Told& told) {
-  shared_comm::Slot largest = 0;
+Slot slot_of(const Told& told) {
+  Slot largest = 0;
   for (const Introduced& each : read(told)) largest = std::max(largest, each.introduction.slot);
   return largest;
 }
 
 }  // namespace
 
-/// The ranks take the largest slot that one of them proposes. If another thread's meeting took it
-/// on one of them, they go on above it, by a distance that other communicators hardly have.
 int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
                     std::unique_ptr<InternalComm>& made) {
-  constexpr int kTries = 8;
-  constexpr std::uint64_t kDistances = 61;
   const ReleasedCommLock released(state.lock);
   const Identity& identity = *state.identity;
-  shared_comm::Slot above = 0;
-  for (int tries = 0; tries < kTries; ++tries) {
-    mine.slot = shared_comm::propose(above);
+  SlotSearch search(identity.name);
+  Slot slot = 0;
+  do {
+    mine.slot = shared_comm::propose(search.above());
     Told told = tell(Introduced{state.rank, mine});
-    shared_comm::Slot slot = 0;
     bool taken = false;
     const Met met = meet(
         occasion(state, "link"), told,
@@ -83,9 +79,7 @@ int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
     }
     if (taken) shared_comm::give_back(slot);
     if (met == Met::missed) break;
-    above =
-        slot + identity.name / (static_cast<std::uint64_t>(tries) * kDistances + 1) % kDistances;
-  }
+  } while (search.go_on(slot));
   return MPI_ERR_OTHER;
 }
 

@@ -1,8 +1,6 @@
 #include "runtime/connection/shared_comm.hpp"
 
-#include <algorithm>
 #include <mutex>
-#include <set>
 
 #include "runtime/connection/internal_comm.hpp"
 
@@ -15,11 +13,7 @@ constexpr int kTagsOfSlot =
 struct Shared {
   std::mutex guard;
   std::optional<Link> whole;
-  Slot next = 1;         // to propose
-  Slot first_free = 1;   // all below it are taken, ...
-  std::set<Slot> taken;  // ... and these above it
-
-  [[nodiscard]] bool is_taken(Slot slot) const { return slot < first_free || taken.contains(slot); }
+  Slots slots;
 };
 
 Shared& shared() {
@@ -43,25 +37,20 @@ const Link& link() { return *shared().whole; }
 Slot propose(Slot above) {
   Shared& all = shared();
   const std::lock_guard hold(all.guard);
-  all.next = std::max(all.next, above + 1);
-  while (all.is_taken(all.next)) ++all.next;
-  return all.next++;
+  return all.slots.propose(above);
 }
 
 bool take(Slot slot) {
   Shared& all = shared();
   const std::lock_guard hold(all.guard);
   const bool there = (slot + 1) * kTagsOfSlot <= static_cast<Slot>(all.whole->tags());
-  if (!there || all.is_taken(slot)) return false;
-  all.taken.insert(slot);
-  while (all.taken.erase(all.first_free) != 0) ++all.first_free;
-  return true;
+  return there && all.slots.take(slot);
 }
 
 void give_back(Slot slot) {
   Shared& all = shared();
   const std::lock_guard hold(all.guard);
-  if (slot >= all.first_free) all.taken.erase(slot);
+  all.slots.give_back(slot);
 }
 
 Link link_of(Slot slot, std::shared_ptr<const Members> members, Rank me) {

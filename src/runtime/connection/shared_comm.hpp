@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "agreement/slots.hpp"
 #include "transports/mpi/link.hpp"
 
 namespace latecomer::shared_comm {
@@ -18,14 +19,9 @@ namespace latecomer::shared_comm {
 /// All its ranks, with the tags of messages that are no link's.
 [[nodiscard]] const Link& link();
 
-/// Slots are numbered from 1 on. A process never uses one again: messages that nobody receives may
-/// be under way there.
-using Slot = std::uint64_t;
-/// A slot above this one that this process has not used, nor proposed before.
+// As those of Slots, by any thread; take() only if the communicator has tags for such a slot.
 [[nodiscard]] Slot propose(Slot above);
-/// Takes a slot, if there is such a one and this process has not used it. Returns whether it did.
 [[nodiscard]] bool take(Slot slot);
-/// Gives one back that was taken, and not used.
 void give_back(Slot slot);
 /// The link of these ranks by a slot that all of them took.
 [[nodiscard]] Link link_of(Slot slot, std::shared_ptr<const Members> members, Rank me);

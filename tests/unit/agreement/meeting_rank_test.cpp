@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <tuple>
 
 #include "base/random.hpp"
 #include "choose/review.hpp"
@@ -100,6 +102,103 @@ TEST(MeetingRank, InAllOrdersOfEventsOneThatDeclinesOrMeetsOtherwiseIsHeardByAll
 TEST(MeetingRank, WhoLeavesBeforeTheVerdictMayDisagree) {
   EXPECT_GT(explore_meeting(2, {.misses = true, .hasty = true}).disagreeing, 0U);
   EXPECT_GT(explore_meeting(2, {.forgets = true}).stuck, 0U);
+}
+
+/// A meeting on a clock, with messages that take no time. `comes`: by rank; kNever for one at most.
+class TimedMeeting {
+ public:
+  explicit TimedMeeting(std::vector<Seconds> comes) : comes_(std::move(comes)) {
+    const auto ranks = static_cast<Rank>(comes_.size());
+    const auto tell = bits(ranks);
+    for (std::size_t i = 0; i < comes_.size(); ++i) {
+      members_.emplace_back(ranks, static_cast<Rank>(i), 7, 1.0, tell[i], unite);
+    }
+    came_.resize(comes_.size());
+    while (now_ < MeetingRank::kNever) {
+      while (acts()) {
+      }
+      now_ = next();
+      for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (waits(i) && due(i) <= now_) act(i, members_[i].miss(now_ - comes_[i]));
+      }
+    }
+  }
+
+  std::set<Met> met;
+  std::set<Rank> named;
+  Seconds last = 0;  // when the last one was over
+
+ private:
+  [[nodiscard]] bool waits(std::size_t i) const { return came_[i] && !members_[i].over(); }
+  [[nodiscard]] Seconds due(std::size_t i) const { return comes_[i] + members_[i].awaited().until; }
+  [[nodiscard]] Seconds next() const {
+    Seconds soonest = MeetingRank::kNever;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (!came_[i]) soonest = std::min(soonest, comes_[i]);
+      if (waits(i)) soonest = std::min(soonest, due(i));
+    }
+    return soonest;
+  }
+  /// Returns false if nothing can happen now.
+  bool acts() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      MeetingRank& member = members_[i];
+      if (!came_[i] && comes_[i] <= now_) {
+        came_[i] = true;
+        return act(i, member.come());
+      }
+      if (!waits(i)) continue;
+      if (member.asked()) return act(i, member.answer(true, now_ - comes_[i]));
+      const auto awaited = member.awaited();
+      const auto found = box_.find({awaited.from, static_cast<Rank>(i), awaited.step});
+      if (found == box_.end()) continue;
+      const MeetingRank::Message message = found->second;
+      box_.erase(found);
+      return act(i, member.hear(message, now_ - comes_[i]));
+    }
+    return false;
+  }
+  bool act(std::size_t i, const MeetingRank::Actions& actions) {
+    const auto me = static_cast<Rank>(i);
+    for (const auto& [to, message] : actions.tell) box_[{me, to, message.step}] = message;
+    if (actions.missed) named.insert(*actions.missed);
+    if (actions.awaited) named.insert(*actions.awaited);
+    if (!members_[i].over()) return true;
+    met.insert(members_[i].met());
+    last = now_;
+    return true;
+  }
+
+  std::vector<Seconds> comes_;
+  std::vector<MeetingRank> members_;
+  std::vector<bool> came_;
+  std::map<std::tuple<Rank, Rank, MeetingRank::Step>, MeetingRank::Message> box_;
+  Seconds now_ = 0;
+};
+
+/// Ranks whose times differ by less than their patience, all of them or all but one.
+TEST(MeetingRank, WhoComesInTimeIsMetAndWhoDoesNotIsNamed) {
+  const Seconds times[] = {0, 0.25, 0.5};
+  for (Rank ranks = 2; ranks <= 7; ++ranks) {
+    int cases = 1;
+    for (Rank i = 0; i < ranks; ++i) cases *= 3;
+    for (int i = 0; i < cases; ++i) {
+      std::vector<Seconds> comes;
+      for (int rest = i; comes.size() < static_cast<std::size_t>(ranks); rest /= 3) {
+        comes.push_back(times[rest % 3]);
+      }
+      const TimedMeeting all(comes);
+      ASSERT_EQ(all.met, std::set{Met::agreed}) << "case " << i << " of " << ranks << " ranks";
+      ASSERT_TRUE(all.named.empty());
+      ASSERT_LE(all.last, 0.5);
+      const Rank gone = i % ranks;
+      comes[static_cast<std::size_t>(gone)] = MeetingRank::kNever;
+      const TimedMeeting others(comes);
+      ASSERT_EQ(others.met, std::set{Met::missed}) << "case " << i << " of " << ranks << " ranks";
+      ASSERT_EQ(others.named, std::set{gone}) << "case " << i << " of " << ranks << " ranks";
+      ASSERT_LE(others.last, 0.5 + 7);  // three levels, one, and at most three above
+    }
+  }
 }
 
 /// Whoever is merged first, all ranks go on with the same bits.
