@@ -439,6 +439,18 @@ TEST(Members, OfNoFileAreRanksWithoutOne) {
             (std::vector<Members>{four, four}));
 }
 
+TEST(Members, OfOneFileTakeOnePlace) {
+  RankFile twice = file_of(0, 4, 7, 2, 0);
+  twice.comms.push_back(twice.comms[0]);
+  twice.comms[1].rank = 1;
+  RankFile right = file_of(1, 4, 7, 2, 1);
+  const std::vector<RankFile*> files = {&twice, &right};
+  gather_members(files);
+  EXPECT_EQ(right.comms[0].members, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(twice.comms[0].members, (std::vector<std::int32_t>{0, 1}));
+  EXPECT_EQ(twice.comms[1].members, (std::vector<std::int32_t>{0, 0}));
+}
+
 TEST(Members, OfOnePlaceDiffer) {
   using Members = std::vector<std::int32_t>;
   EXPECT_EQ(gathered({file_of(0, 2, 7, 2, 0), file_of(1, 2, 7, 2, 0)}),
