@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 
@@ -320,6 +321,7 @@ class Reader {
 void gather_members(std::span<RankFile* const> files) {
   struct Known {
     std::vector<std::int32_t> members;
+    std::set<std::int32_t> placed;  // of these
     std::vector<FileComm*> comms;
     std::vector<std::int32_t> ranks;  // of their files
   };
@@ -333,7 +335,9 @@ void gather_members(std::span<RankFile* const> files) {
       Known& known = all[{comm.key, comm.number, comm.size}];
       known.members.resize(static_cast<std::size_t>(comm.size), kNobody);
       std::int32_t& place = known.members[static_cast<std::size_t>(comm.rank)];
-      if (place == kNobody) place = file->header.rank;
+      if (place == kNobody && known.placed.insert(file->header.rank).second) {
+        place = file->header.rank;
+      }
       known.comms.push_back(&comm);
       known.ranks.push_back(file->header.rank);
     }
@@ -343,20 +347,14 @@ void gather_members(std::span<RankFile* const> files) {
     if (!file->refused) has_file[static_cast<std::size_t>(file->header.rank)] = 1;
   }
   for (auto& [key, known] : all) {
-    std::vector<std::uint8_t> taken(static_cast<std::size_t>(ranks));
-    for (const std::int32_t each : known.members) {
-      if (each != kNobody) taken[static_cast<std::size_t>(each)] = 1;
-    }
-    std::vector<std::int32_t> free;
-    for (const std::uint8_t those : {0, 1}) {  // of ranks without a file first
-      for (std::int32_t rank = 0; rank < ranks; ++rank) {
-        const auto at = static_cast<std::size_t>(rank);
-        if (taken[at] == 0 && has_file[at] == those) free.push_back(rank);
+    auto place = std::ranges::find(known.members, kNobody);
+    for (const std::uint8_t those : {0, 1}) {  // ranks without a file first
+      for (std::int32_t rank = 0; rank < ranks && place != known.members.end(); ++rank) {
+        const bool fits = has_file[static_cast<std::size_t>(rank)] == those;
+        if (!fits || known.placed.contains(rank)) continue;
+        *place = rank;
+        place = std::find(place, known.members.end(), kNobody);
       }
-    }
-    auto next = free.begin();
-    for (std::int32_t& each : known.members) {
-      if (each == kNobody) each = *next++;
     }
     for (std::size_t at = 0; at < known.comms.size(); ++at) {
       FileComm& comm = *known.comms[at];
