@@ -2,13 +2,19 @@
 // to the last arrival before it leaves, and moves data from then until it leaves.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/types.hpp"
 
 namespace latecomer {
+
+/// Synchronising collectives, which nobody leaves before all have entered them.
+inline constexpr std::array<std::string_view, 7> kSynchronising = {
+    "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter"};
 
 /// Calls that are known on all their ranks. Arrays of shape (calls, ranks) hold a call's ranks one
 /// after the other; the others have one entry a call. Times are in seconds.

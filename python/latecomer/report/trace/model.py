@@ -16,6 +16,7 @@ import numpy as np
 
 from ...base.errors import UserError
 from ...base.plain import CONTROL, HALVES
+from ...core.compiled import core
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 UNKNOWN = -1  # an index, a size or a root that is not known
 
 # No rank leaves one of these before the last rank has entered it.
-SYNCHRONISING = frozenset({
-    "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter",
-})  # fmt: skip
+SYNCHRONISING = frozenset(core.SYNCHRONISING)
 
 
 # Who carried out a call; Group.served holds their places here.
