@@ -167,12 +167,14 @@ def get_easybuild() -> str:
 
 def try_easybuild(folder: Path) -> str:
     """`eb` with the system's compiler; it has no word for removal, so the folders are removed."""
-    eb = [get_easybuild(), "--allow-use-as-root-and-accept-consequences"]
+    # EasyBuild wants the shell function `module`.
+    start = '. /usr/share/modules/init/bash; exec "$0" "$@"'
+    eb = ["bash", "-c", start, get_easybuild(), "--allow-use-as-root-and-accept-consequences",
+          "--modules-tool=EnvironmentModules", "--module-syntax=Tcl"]  # fmt: skip
     recipe = HERE / "easybuild" / f"{NAME}.eb"
     archive(folder)
     run(*eb, "--check-style", recipe)
-    run(*eb, f"--prefix={folder}", f"--sourcepath={folder}", "--modules-tool=EnvironmentModules",
-        "--module-syntax=Tcl", recipe)  # fmt: skip
+    run(*eb, f"--prefix={folder}", f"--sourcepath={folder}", recipe)
     prefix = folder / "software" / "latecomer"
     examples(folder, prefix / version(), folder / "modules" / "all")
     for place in (prefix, *folder.glob("modules/*/latecomer")):
