@@ -161,16 +161,20 @@ def get_easybuild() -> str:
         # setuptools: EasyBuild's own style check wants it beside Python 3.12.
         run(bin_ / "python", "-m", "pip", "install", "-q", "easybuild>=5", "pycodestyle",
             "setuptools<82")  # fmt: skip
+    os.environ["EB_PYTHON"] = str(bin_ / "python")
     return str(bin_ / "eb")
 
 
 def try_easybuild(folder: Path) -> str:
     """`eb` with the system's compiler; it has no word for removal, so the folders are removed."""
-    eb, recipe = get_easybuild(), HERE / "easybuild" / f"{NAME}.eb"
+    # EasyBuild wants the shell function `module`.
+    start = '. /usr/share/modules/init/bash; exec "$0" "$@"'
+    eb = ["bash", "-c", start, get_easybuild(), "--allow-use-as-root-and-accept-consequences",
+          "--modules-tool=EnvironmentModules", "--module-syntax=Tcl"]  # fmt: skip
+    recipe = HERE / "easybuild" / f"{NAME}.eb"
     archive(folder)
-    run(eb, "--check-style", recipe)
-    run(eb, f"--prefix={folder}", f"--sourcepath={folder}", "--modules-tool=EnvironmentModules",
-        "--module-syntax=Tcl", "--allow-use-as-root-and-accept-consequences", recipe)  # fmt: skip
+    run(*eb, "--check-style", recipe)
+    run(*eb, f"--prefix={folder}", f"--sourcepath={folder}", recipe)
     prefix = folder / "software" / "latecomer"
     examples(folder, prefix / version(), folder / "modules" / "all")
     for place in (prefix, *folder.glob("modules/*/latecomer")):

@@ -1,4 +1,4 @@
-// Counts the collectives that are always the MPI library's and are not looked at: non-blocking
+// Counts the collectives that are always the MPI library's and are not measured: non-blocking
 // ones, requests for persistent ones (docs/decisions/0034-dropin-semantics.md), and those among
 // neighbours, in which a rank waits for some others only.
 #pragma once

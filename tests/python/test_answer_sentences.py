@@ -69,7 +69,7 @@ def test_facts_that_are_not_known_are_left_out():
                            run_command="srun ./app"))  # fmt: skip
     assert more.who == "Rank 1 on host a\N{REPLACEMENT CHARACTER} is late."
     assert more.cost.startswith("It costs the others 3 s (1 s each), 75 % of all waiting; 40 % of")
-    assert more.cost.endswith("10 % moving data; not looked at: messages.")
+    assert more.cost.endswith("10 % moving data; not measured: messages.")
     assert more.where == "Most of its cost is in the bcast, where it comes last in 50 % of 1 call."
     assert more.next.endswith("latecomer run --compare -- srun ./app")
 

@@ -108,7 +108,7 @@ def test_a_change_is_told_if_it_is_more_than_runs_of_one_kind_differ(more, told)
     assert found.run.noise == pytest.approx(noise)
     assert found.run.told is told
     words = said.said(found)
-    assert words.time.startswith("The run takes " if told else "No difference can be told: ")
+    assert words.time.startswith("The run takes " if told else "No significant difference: ")
     assert "Of 3 and 2 runs, those of one kind differ by up to " in words.time
     assert words.time.endswith("with three of each it would be surer.")
     assert ("Rank 1 computes" in words.who) is told

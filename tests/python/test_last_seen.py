@@ -53,7 +53,7 @@ EXPECTED = (
     "rank 1 was last seen in a receive from rank 0, tag 7, at ",
     "rank 2 was last seen in a call that completes messages or collectives, at ",
     "rank 3 was last seen in a probe from any rank, any tag, at ",
-    "rank 4 was last seen outside of calls that may wait (tests are not looked at), since ",
+    "rank 4 was last seen outside of calls that may wait (tests are not counted), since ",
     "rank 5 was last seen in a call of MPI that has no record (communicators), at ",
     "rank 6 was last seen in a call of MPI that has no record (communicators), at ",
     "rank 7 was last seen in a call of MPI that has no record (windows), at ",
@@ -139,7 +139,7 @@ def test_ranks_that_have_ended_or_are_being_written_are_not_told(folder):
         ({"doing": 5, "doing_what": 6, "doing_site": 3},
          "in a call of MPI that has no record (windows, files), at app"),
         ({"doing": 5, "doing_what": 192}, "in a call of MPI that has no record,"),
-        ({"doing": 77, "messages": 1}, "outside of calls that may wait (tests are not looked at),"),
+        ({"doing": 77, "messages": 1}, "outside of calls that may wait (tests are not counted),"),
         ({"since": -(1 << 63)}, "outside of collectives,"),
     ],
 )  # fmt: skip

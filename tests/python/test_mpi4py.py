@@ -22,7 +22,7 @@ def without_start() -> None:
     mpi4py.rc.initialize = mpi4py.rc.finalize = False
 
 
-def run_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
+def start_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     if program.find_library(name) is None:
         pytest.skip(f"liblatecomer_{name}.so is not built")
@@ -30,13 +30,24 @@ def run_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
     command = launch.command
     if dropin:
         command = preload.preloading(command, preload.library(), {"LATECOMER_MIN_BYTES": "0"})
-    return run_command(command, launch.env | {"PYTHONPATH": str(ROOT / "python")}).check()
+    return run_command(command, launch.env | {"PYTHONPATH": str(ROOT / "python")})
+
+
+def run_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
+    return start_job(name, ranks, *cases, dropin=dropin).check()
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_all_is_as_with_mpi4py_itself(name, ranks):
     assert len(run_job(name, ranks).mistakes) == 17
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_rank_that_fails_ends_the_job(name):
+    job = start_job(name, 2, "broken")
+    assert job.code == 1
+    assert "AssertionError" in job.err
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -209,7 +209,7 @@ def test_observing_adds_nothing_to_what_the_program_does(name, programs, tmp_pat
 def test_the_variable_alone_is_enough(name, programs):
     said = with_library(name, programs, ["barrier"], {"LATECOMER": "observe"}).err
     assert re.search(r"latecomer: Of .* Rank 1 on host \S+ cost the others most: .* it came last in "
-                     r"100 % of 4 calls\. latecomer looked on: ", said)  # fmt: skip
+                     r"100 % of 4 calls\. latecomer only observed: ", said)  # fmt: skip
     assert "called from" not in said  # no tables
 
 
@@ -242,7 +242,7 @@ def test_four_lines_at_the_end(name, programs):
     lines = [line for line in job.err.splitlines() if line.startswith("latecomer: ")]
     assert [line.split()[1] for line in lines] == ["who:", "cost:", "where:", "next:"]
     assert "Rank 1 on host" in lines[0]
-    assert "not looked at: 12 non-blocking collectives, messages between two ranks" in lines[1]
+    assert "not measured: 12 non-blocking collectives, messages between two ranks" in lines[1]
     assert re.search(
         r"in the barrier at call \(code\.c:\d+\), where it comes last in 100 %", lines[2]
     )

@@ -88,11 +88,11 @@ def test_of_two_jobs_that_trace_into_one_folder_the_second_is_refused(launcher, 
 
 @pytest.mark.parametrize(("without", "with_it", "control", "says"), [
     # turn by turn it would be faster by 10 %, while the medians say slower by 6 %
-    ([2.0, 1.0, 1.6], [1.8, 0.9, 1.7], [1.6, 1.5, 1.7], "no difference can be told: runs without "
+    ([2.0, 1.0, 1.6], [1.8, 0.9, 1.7], [1.6, 1.5, 1.7], "no significant difference: runs without "
      "latecomer differ by as much (control: 1.000 to 2.000 s)"),
     ([1.0, 1.01, 1.02], [0.9, 0.91, 2.0], [1.0, 1.03, 1.02], "faster by 9.9 % with latecomer"),
     ([1.0, 1.01, 1.02], [1.2, 1.1, 1.0], [1.0, 1.03, 1.02], "slower by 8.9 % with latecomer"),
-    ([1.0], [1.0], [1.0], "no difference can be told: runs without latecomer differ by as much "
+    ([1.0], [1.0], [1.0], "no significant difference: runs without latecomer differ by as much "
      "(control: 1.000 to 1.000 s)"),
 ])  # fmt: skip
 def test_the_verdict_of_a_comparison_follows_from_the_times_shown(without, with_it, control, says):

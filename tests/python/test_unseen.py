@@ -91,11 +91,11 @@ def test_what_is_not_known_is_said():
     said = answer(analysed(played(wave, 5, 1, "hidden")))
     assert "Nobody is named: ranks are for" in said.who
     assert "(windows)" in said.who
-    assert "not looked at: windows (" in said.cost
+    assert "not measured: windows (" in said.cost
     said = answer(analysed(played(wave, 5, 1, 1e-3)))
     assert "calls that test in vain" in said.who
     said = answer(analysed(played(wave, 5, 1, "probe")))
-    assert "not looked at" not in said.cost
+    assert "not measured" not in said.cost
 
 
 def test_charges_and_order_are_all_waiting_whatever_a_job_does():

@@ -163,7 +163,7 @@ class Comparison:
         slowest, fastest = self.control_spread
         if abs(self.gain) <= fastest - slowest:
             every = self.without + self.control
-            return ("no difference can be told: runs without latecomer differ by as much "
+            return ("no significant difference: runs without latecomer differ by as much "
                     f"(control: {min(every):.3f} to {max(every):.3f} s)")  # fmt: skip
         way = "faster" if self.gain > 0 else "slower"
         return f"{way} by {100 * abs(self.gain):.1f} % with latecomer"

@@ -57,7 +57,7 @@ std::string unseen(const JobSummary& job) {
   add(job.neighbour, "collectives among neighbours");
   add(job.calls.fallback_intercommunicator, "calls between groups");
   add(job.waits.unmatched, "calls that not all ranks are known to have made alike");
-  return "not looked at: " + text + "messages between two ranks, windows and files";
+  return "not measured: " + text + "messages between two ranks, windows and files";
 }
 
 /// For whom the others waited most.
@@ -89,7 +89,7 @@ std::string late(const JobSummary& job) {
 /// Whose the calls were.
 std::string carried_out(const JobSummary& job) {
   if (job.observes) {
-    return " latecomer looked on: the MPI library carried out all calls, as without it.";
+    return " latecomer only observed: the MPI library carried out all calls, as without it.";
   }
   const std::uint64_t by_library = total(job.calls) - job.calls.handled;
   std::string text = " latecomer carried out " + std::to_string(job.calls.handled) +

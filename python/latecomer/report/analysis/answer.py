@@ -144,12 +144,12 @@ def _who(facts: Facts) -> str:
 
 def _cost(facts: Facts) -> str:
     if not facts.known:
-        unseen = f"; not looked at: {facts.unseen}" if facts.unseen else ""
+        unseen = f"; not measured: {facts.unseen}" if facts.unseen else ""
         return f"Too few calls are known on all ranks for an answer{unseen}."
     waiting, moving = shares(facts)
     parts = f"{waiting} of {facts.whole} is waiting for late ones, {moving} moving data"
     if facts.unseen:
-        parts += f"; not looked at: {facts.unseen}"
+        parts += f"; not measured: {facts.unseen}"
     if not facts.late or facts.cost is None:
         return f"{parts[0].upper()}{parts[1:]}."
     others = facts.ranks - len(facts.late) if facts.others is None else facts.others

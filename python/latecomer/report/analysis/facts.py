@@ -68,7 +68,7 @@ class Facts:
     unknown: str = ""  # why nothing can be said of who is late, as a sentence ...
     unclear: str = "unclear"  # ... and the key of the remedy, if the calls are known
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
-    unseen: str = ""  # what ranks may wait in that was not looked at
+    unseen: str = ""  # what ranks may wait in that was not measured
     folder: str = ""  # of the trace; empty: none
     traces: str = "traces"  # a folder for the next trace
     after: str = ""  # the command that gives this answer: "compare", "trace", or another one
@@ -280,7 +280,7 @@ def not_looked_at(found: Lateness) -> str:
 
 
 def _kinds(found: Lateness) -> str:
-    """Of what is not looked at the kinds that make a tenth of it, the longest first."""
+    """Of what is not measured the kinds that make a tenth of it, the longest first."""
     others, messages = found.trace.others, found.trace.messages
     took = dict.fromkeys(KINDS_OF_CALLS, 0.0)
     if others is not None:

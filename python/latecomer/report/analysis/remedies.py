@@ -59,7 +59,7 @@ REMEDIES = {
     ),
     "little": Remedy(
         "little of both",
-        "something outside of the collectives that were looked at",
+        "something outside of the collectives that were measured",
         "use a profiler of the program itself",
         LOOK,
     ),

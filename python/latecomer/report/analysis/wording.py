@@ -54,7 +54,7 @@ def group_name(name: str, ranks: int) -> str:
 
 
 NON_BLOCKING = "non-blocking collectives"
-BESIDE = "messages between two ranks, windows and files"  # not looked at, whatever a program has
+BESIDE = "messages between two ranks, windows and files"  # not measured, whatever a program has
 
 LITTLE = 0.05  # of the time: below it collectives do not matter
 CLEAR = 2.0  # times as much as the other

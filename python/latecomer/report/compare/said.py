@@ -18,7 +18,7 @@ from .changes import Change, Comparison, Run
 from .pieces import KINDS
 
 _MOST = 3  # places in a sentence
-_NAMES = {KINDS[3]: "time in calls that were not looked at"}
+_NAMES = {KINDS[3]: "time in calls that were not measured"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _time(found: Comparison) -> str:
     run = found.run
     old, new = median(run.before), median(run.after)
     if run.noise is not None and not run.told:
-        return (f"No difference can be told: the run takes {seconds(new)} after and {seconds(old)} "
+        return (f"No significant difference: the run takes {seconds(new)} after and {seconds(old)} "
                 f"before. {noise(found)}")  # fmt: skip
     if found.run.noise is None and abs(run.seconds) < FLOOR * old:
         return (f"The run takes as long as before, within {percent(abs(run.seconds) / old)}: "

@@ -152,7 +152,7 @@ def _plain(file: BinaryIO) -> Iterator[bytes]:
 def _unpacked(
     file: BinaryIO, cut: Callable[[str], None], odd: Callable[[str], None]
 ) -> Iterator[bytes]:
-    """Each part of a gzip file; what follows the last part is not looked at."""
+    """Each part of a gzip file; what follows the last part is ignored."""
     inflate = zlib.decompressobj(31)
     packed = b""
     while True:

@@ -61,6 +61,6 @@ def place(file: File) -> str:
     else:
         if not file.messages_traced:
             return "outside of collectives"
-        return "outside of calls that may wait (tests are not looked at)"
+        return "outside of calls that may wait (tests are not counted)"
     site = file.texts.get(int(header["doing_site"]), "")
     return f"{said}, at {site}" if site else said

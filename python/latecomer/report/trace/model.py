@@ -285,10 +285,10 @@ class Trace:
     inputs: Sequence[Path] = ()  # the files that were read
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
     started: float = 0.0  # the time 0, in seconds since 1970; 0: not known
-    messages: Messages | None = None  # None: not looked at
+    messages: Messages | None = None  # None: not measured
     # Collectives that another call completed, so that ranks may compute in between; else as groups.
     overlapping: Sequence[Group] = ()
-    others: Others | None = None  # None: not looked at
+    others: Others | None = None  # None: not measured
     between: bool = True  # False: nothing is known of what lies between two calls
     hang: str = ""  # the first call that is not complete, as a sentence without a full stop
 

@@ -88,7 +88,7 @@ def lacking(trace: Trace) -> str:
 
 
 def _columns(trace: Trace) -> list[str]:
-    """Without `peer` where messages were not looked at, since it tells that they were."""
+    """Without `peer` where messages were not measured, since it tells that they were."""
     return [name for name in COLUMNS if name != "peer" or _talks(trace)]
 
 
