@@ -55,6 +55,20 @@ MPI_TEST(a_long_wait_sleeps_on_a_shared_core_or_where_that_is_asked_for) {
   }
 }
 
+/// But by ranks that may sleep only.
+MPI_TEST(a_wait_that_is_expected_to_be_long_is_not_polled_first) {
+  for (const Sleeping when : kAll) {
+    Backoff backoff(kRankSleeps, when);
+    std::vector<Seconds> sleeps;
+    for (int look = 0; look < 4; ++look) {
+      backoff.pause(1 + 1e-6 * look, 1e-2, kRankSleeps,
+                    [&](Seconds seconds) { sleeps.push_back(seconds); });
+    }
+    const bool sleeping = when == Sleeping::asked || when == Sleeping::on_shared_core;
+    CHECK(sleeps == std::vector<Seconds>(sleeping ? 4 : 0, 50e-6));
+  }
+}
+
 /// A poll that is slow shows that others have the core.
 MPI_TEST(slow_polls_make_a_rank_sleep_unless_it_must_not) {
   for (const Sleeping when : kAll) {

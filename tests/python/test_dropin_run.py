@@ -32,6 +32,16 @@ def test_run_says_that_it_was_active(name):
     assert "active on all 2 ranks" in job.err
     assert "handled" in job.err
     assert "calls of rank 0 of 2" in job.err
+    assert re.search(
+        r"freed: Ranks that waited slept for [\d.]+ \w?s; their cores were free", job.err
+    )
+
+
+@both_families
+def test_run_says_how_long_ranks_slept_if_that_was_asked_for(name):
+    job = latecomer_run(name, ["--wait", "sleep", "--algorithm", "ring"], ["reductions"]).check()
+    assert "freed: Ranks that waited slept for " in job.err
+    assert "freed:" not in latecomer_run(name, [], ["reductions"]).check().err
 
 
 @both_families

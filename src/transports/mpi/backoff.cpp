@@ -9,6 +9,7 @@
 namespace latecomer {
 namespace {
 
+constexpr Seconds kLong = 1e-3;       // a wait that is expected to be so long need not be tried
 constexpr Seconds kSlowPoll = 20e-6;  // on a core of one's own it takes a few microseconds
 
 /// The processor time that this thread has used.
@@ -23,7 +24,7 @@ Seconds processor_time() {
 /// Half of an expected wait is slept away at once, as far as a sleep may be late if the expectation
 /// is wrong.
 Seconds Sleeps::after(Seconds waited, Seconds cost, Seconds left) const {
-  if (waited <= patience) return 0;
+  if (waited <= patience && left <= kLong) return 0;
   const Seconds most = std::max({longest, polls * cost, left / 2});
   return std::clamp(part * waited, shortest, std::max(longest, std::min(most, longest_ever)));
 }
@@ -42,7 +43,8 @@ Seconds Backoff::begin_pause(Seconds now, Seconds left, const Sleeps& sleeps) {
     const Seconds used = processor_time();
     cost = used - std::exchange(used_, used);
   }
-  const Seconds sleep = may_sleep(waited) ? sleeps.after(waited, cost, left) : 0;
+  const bool may = may_sleep(waited) || (when_ == Sleeping::asked && left > kLong);
+  const Seconds sleep = may ? sleeps.after(waited, cost, left) : 0;
   if (sleep == 0) sched_yield();
   return sleep;
 }
