@@ -85,6 +85,8 @@ class Scheduler {
   void push(Time at, int rank);
   void resume(int rank);
   static void enter(unsigned low, unsigned high);
+  void enter_rank(Rank& rank);
+  void leave_rank(Rank& rank);
 
   const Globals& globals_;
   std::mt19937_64 random_;
