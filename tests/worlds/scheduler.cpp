@@ -1,6 +1,6 @@
+#undef _FORTIFY_SOURCE  // its longjmp() goes up one stack only, never to another
 #include "worlds/scheduler.hpp"
 
-#undef _FORTIFY_SOURCE  // its longjmp() goes up one stack only, never to another
 #include <cxxabi.h>
 #include <setjmp.h>
 #include <sys/mman.h>
@@ -12,6 +12,9 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
+
+#include "worlds/heap.hpp"
 
 namespace latecomer::worlds {
 namespace {
@@ -59,6 +62,7 @@ struct Scheduler::Rank {
   std::vector<char> globals;
   Exceptions exceptions{};
   int error = 0;
+  int heap_owner = kNobody;
   Time clock = 0;
   Time waits_since = -1;
   bool paused = true;
@@ -142,6 +146,7 @@ Time Scheduler::shown() const {
 }
 
 void Scheduler::push(Time at, int number) {
+  const HeapOwner nobody(kNobody);
   Rank& rank = *ranks_[number];
   rank.wakes = at;
   ++rank.version;
@@ -149,6 +154,7 @@ void Scheduler::push(Time at, int number) {
 }
 
 void Scheduler::call(Time at, std::function<void()> event) {
+  const HeapOwner nobody(kNobody);
   events_.push({at, random_(), -1, 0, std::move(event)});
 }
 
@@ -194,18 +200,27 @@ void Scheduler::resume(int number) {
   std::memcpy(static_cast<void*>(exceptions), rank.exceptions.data(), outside.size());
   environ = rank.environment.data();
   errno = rank.error;
+  heap_owner = rank.heap_owner;
   me_ = number;
   rank.paused = false;
   enter_rank(rank);
   rank.paused = true;
   me_ = -1;
   rank.error = errno;
+  rank.heap_owner = std::exchange(heap_owner, kNobody);
   environ = main_->environment;
   std::memcpy(rank.exceptions.data(), exceptions, outside.size());
   std::memcpy(static_cast<void*>(exceptions), outside.data(), outside.size());
 }
 
+void Scheduler::say(const std::string_view text) {
+  const HeapOwner nobody(kNobody);
+  said_ += std::to_string(me_) + ": ";
+  said_ += text;
+}
+
 void Scheduler::spend(Time span) {
+  const HeapOwner nobody(kNobody);
   Rank& rank = *ranks_[me_];
   rank.clock += span;
   while (!events_.empty()) {

@@ -9,6 +9,7 @@
 #include <queue>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worlds/globals.hpp"
@@ -64,7 +65,7 @@ class Scheduler {
   void kill(int rank);
 
   /// What ranks wrote on standard error, each piece after the rank's number.
-  void say(const std::string& text) { said_ += std::to_string(me_) + ": " + text; }
+  void say(std::string_view text);
   [[nodiscard]] const std::string& said() const { return said_; }
 
   std::mt19937_64& random() { return random_; }

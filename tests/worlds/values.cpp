@@ -15,7 +15,8 @@ std::uint64_t mix(std::uint64_t x) {
 
 }  // namespace
 
-void compose(void* in, void* inout, int* count, MPI_Datatype*) {
+void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
+  if (*type == MPI_FLOAT) return;  // that of a rank that asks wrongly
   const auto* const left = static_cast<const std::uint64_t*>(in);
   auto* const right = static_cast<std::uint64_t*>(inout);
   for (int i = 0; i < *count; ++i) {

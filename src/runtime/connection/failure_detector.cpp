@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/if_memory.hpp"
 #include "runtime/finalize.hpp"
 #include "transports/mpi/backoff.hpp"
 
@@ -64,12 +65,25 @@ void FailureDetector::ask(Rank peer) {
 }
 
 void FailureDetector::announce_failure() {
-  receive();
+  (void)if_memory([this] { receive(); });
   for (Rank peer = 0; peer < link_.ranks(); ++peer) {
     const bool failed = std::find(failed_.begin(), failed_.end(), peer) != failed_.end();
-    if (peer != link_.me() && !failed) send(peer, kFailed);
+    if (peer != link_.me() && !failed) send_failure(peer);
   }
-  (void)end_with_mpi(stay_for_notices);
+  (void)if_memory([] { (void)end_with_mpi(stay_for_notices); });
+}
+
+/// Where there is no memory the last notice goes, which then stays as long as the process: MPI may
+/// read it until the very end.
+void FailureDetector::send_failure(Rank peer) {
+  if (if_memory([&] { send(peer, kFailed); })) return;
+  static_assert(std::is_trivially_copyable_v<Notice>);
+  if (last_notice_) kept_notice_ = last_notice_.release();
+  *kept_notice_ = {kFailed, here_};
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Isend(kept_notice_, sizeof(Notice), MPI_BYTE, link_.place(peer), link_.tag(Tags::kFailures),
+             link_.comm(), &request);
+  PMPI_Request_free(&request);
 }
 
 void FailureDetector::send(Rank peer, Kind kind) {

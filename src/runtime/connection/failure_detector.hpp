@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,8 @@ namespace latecomer {
 
 class FailureDetector {
  public:
-  explicit FailureDetector(const Link& link) : link_(link), mailbox_(link, Tags::kFailures) {}
+  explicit FailureDetector(const Link& link)
+      : link_(link), mailbox_(link, Tags::kFailures), last_notice_(std::make_unique<Notice>()) {}
 
   /// The part of a call that a rank is in; announcement: it waits for rank 0 to announce the plan.
   enum class Part : std::uint64_t { none, announcement, plan, exchange, review, left };
@@ -71,6 +73,7 @@ class FailureDetector {
 
   void set_place(const Place& place);
   void send(Rank peer, Kind kind);
+  void send_failure(Rank peer);
   void receive();
   [[nodiscard]] bool is_ahead(const Notice& notice) const;
   [[nodiscard]] bool is_earlier_communicators(const Notice& notice) const {
@@ -86,7 +89,9 @@ class FailureDetector {
   std::size_t noted_ = 0;                  // places noted ever
   std::vector<Received> unread_;
   std::vector<Rank> asked_;
-  std::vector<Rank> failed_;  // ranks that announced it
+  std::vector<Rank> failed_;             // ranks that announced it
+  std::unique_ptr<Notice> last_notice_;  // of a failure, where there is no memory for another
+  Notice* kept_notice_ = nullptr;        // the same, once it was sent
   // The last call of the communicator that had the resources before.
   std::uint64_t earlier_ = 0;
   std::uint64_t earlier_calls_ = 0;
