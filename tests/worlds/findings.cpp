@@ -14,8 +14,9 @@ constexpr int kFailures = 0;  // Tags::kFailures
 constexpr int kControl = 4;   // Tags::kControl
 
 /// The most that the library holds on a rank after MPI_Finalize, for the life of the process:
-/// the registry of algorithms, defaults, and stores that calls may use until the very end.
-constexpr std::size_t kHeldForEver = 64 << 10;
+/// the registry of algorithms, defaults, timetables, and stores that calls may use until the very
+/// end.
+std::size_t held_for_ever(std::size_t ranks) { return (std::size_t{64} + ranks) << 10; }
 
 /// The algorithm of the last call, as far as the communicator's statistics tell it.
 std::string last_algorithm(MPI_Comm comm, const std::string& collective, std::uint64_t bytes) {
@@ -146,7 +147,7 @@ void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& f
     });
     if (own > most_comms) left("communicators", own);
     const Held& held = held_by(static_cast<int>(rank));
-    if (held.bytes > kHeldForEver) {
+    if (held.bytes > held_for_ever(state.ranks.size())) {
       left("B of memory in " + std::to_string(held.blocks) + " blocks", held.bytes);
     }
   }
