@@ -3,9 +3,10 @@
     evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100]
 
 Each seed is one world: a network, a placement, settings, communicators that come and go, late
-ranks, clocks that drift, ranks that stop or die. The program of tests/worlds checks each call on
-all ranks. A seed with a fault is printed with a shorter world that has the same fault, a seed that
-ends the program with the signal, and the command fails. Prints the sums over all worlds.
+ranks, clocks that drift, ranks that stop, die, ask wrongly or lack memory. The program of
+tests/worlds checks each call on all ranks. A seed with a fault is printed with a shorter world
+that has the same fault, a seed that ends the program with the signal, and the command fails.
+Prints the sums over all worlds.
 """
 
 import argparse
@@ -20,7 +21,8 @@ from pathlib import Path
 PROGRAM = Path(__file__).parent.parent / "build" / "release" / "worlds" / "latecomer_worlds"
 BATCH = 500  # worlds of one process: dead ranks keep their memory until it ends
 SUMS = re.compile(
-    r"(\d+) worlds, (\d+) calls, (\d+) messages, (\S+) s of the worlds' time; (\d+) worlds"
+    r"(\d+) worlds, (\d+) calls, (\d+) messages, (\d+) errors told, (\d+) requests for memory "
+    r"refused, \d+ B held at most, (\S+) s of the worlds' time; (\d+) worlds"
 )
 
 
@@ -33,7 +35,7 @@ def play(first: int, last: int, ranks: int, steps: int) -> tuple[list[float], st
         return [float(number) for number in found.groups()], done.stdout[: found.start()]
     if first == last:
         said = f"seed {first}: the program ended by {done.returncode}\n{done.stdout}{done.stderr}"
-        return [1, 0, 0, 0, 1], said
+        return [1, 0, 0, 0, 0, 0, 1], said
     middle = (first + last) // 2  # one of them ends the program: which?
     halves = [play(*part, ranks, steps) for part in ((first, middle), (middle + 1, last))]
     return [sum(pair) for pair in zip(*(sums for sums, _ in halves), strict=True)], "".join(
@@ -72,14 +74,16 @@ def main() -> int:
         parser.error(f"{PROGRAM} is not built; right would be cmake --build build/release first")
     first, last = words.seeds
     batches = [(begin, min(begin + BATCH - 1, last)) for begin in range(first, last + 1, BATCH)]
-    total = [0.0] * 5
+    total = [0.0] * 7
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for sums, said in pool.map(lambda b: play(*b, words.ranks, words.steps), batches):
             total = [a + b for a, b in zip(total, sums, strict=True)]
             print(said, end="", flush=True)
-    worlds, calls, messages, seconds, wrong = total
-    print(f"{worlds:.0f} worlds, {calls:.0f} calls, {messages:.0f} messages, {seconds:.0f} s of")
-    print(f"the worlds' time; {wrong:.0f} worlds with faults")
+    worlds, calls, messages, told, refused, seconds, wrong = total
+    print(f"{worlds:.0f} worlds, {calls:.0f} calls, {messages:.0f} messages,")
+    print(f"{told:.0f} errors told, {refused:.0f} requests for memory refused,")
+    print(f"{seconds:.0f} s of the worlds' time;")
+    print(f"{wrong:.0f} worlds with faults")
     return 1 if wrong else 0
 
 

@@ -7,6 +7,7 @@
 
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
+#include "base/if_memory.hpp"
 #include "runtime/connection/agreement.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
@@ -83,7 +84,7 @@ int free_state(MPI_Comm comm, int, void* state, void*) {
   ++gone;
   --living;
   delete static_cast<CommState*>(state);
-  dying().add(comm);
+  (void)if_memory([&] { dying().add(comm); });
   return MPI_SUCCESS;
 }
 
@@ -163,10 +164,11 @@ CommState::CommState(MPI_Comm user)
 
 /// Does not wait for other ranks.
 CommState::~CommState() {
-  ledger_close(*this);
-  wisdom_close(*this);
-  if (leave_to_successor(*this)) return;
-  async_progress.reset();
+  (void)if_memory([this] { ledger_close(*this); });
+  (void)if_memory([this] { wisdom_close(*this); });
+  bool left = false;
+  (void)if_memory([&] { left = leave_to_successor(*this); });
+  if (!left) async_progress.reset();
 }
 
 int CommState::ensure_resources() {

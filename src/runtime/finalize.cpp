@@ -6,6 +6,8 @@
 
 #include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/mailbox.hpp"
+#include "transports/mpi/scratch.hpp"
+#include "transports/mpi/staging.hpp"
 
 namespace latecomer {
 namespace {
@@ -31,6 +33,8 @@ int finalizing(MPI_Comm, int, void*, void*) {
   prepare_finalize();  // where MPI_Finalize was called by code that goes past ours
   for (std::size_t i = 0; const End end = ended(i); ++i) end();
   (void)Mailbox::finish(kAtMost);
+  Scratch::free_unused();
+  Staging::free_unused();
   return MPI_SUCCESS;
 }
 

@@ -19,7 +19,7 @@ def test_worlds_are_played_and_counted():
     done = worlds("--seeds", "1-3", "--ranks", "4", "--steps", "10")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 worlds, ")
-    assert done.stdout.endswith("0 worlds with faults\n")
+    assert done.stdout.endswith("\n0 worlds with faults\n")
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,10 @@
 #include <algorithm>
-#include <sstream>
+#include <numeric>
 
 #include "worlds/world.hpp"
 
 namespace latecomer::worlds {
 namespace {
-
-constexpr const char* kNames[] = {"allreduce", "reduce",  "bcast", "allgather",
-                                  "gather",    "scatter", "split", "free"};
 
 class Draw {
  public:
@@ -33,6 +30,73 @@ std::vector<Time> computes(Draw& draw, int ranks, int late, Time usual) {
   return all;
 }
 
+/// Where the ranks are: each alone, in blocks, in uneven blocks, dealt out, or anywhere.
+std::vector<int> placement(Draw& draw, int ranks) {
+  std::vector<int> hosts(ranks);
+  std::iota(hosts.begin(), hosts.end(), 0);
+  const int kind = draw.below(8);
+  const int size = 1 + draw.below(5);
+  const int number = 1 + draw.below(ranks);
+  if (kind < 3) return hosts;
+  int host = 0;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (kind == 5) host += rank > 0 && draw.once_in(size) ? 1 : 0;
+    hosts[rank] = kind < 5    ? rank / size
+                  : kind == 5 ? host
+                  : kind == 6 ? rank % number
+                              : draw.below(number);
+  }
+  return hosts;
+}
+
+/// From step `from` on, communicator `comm` is neither split nor freed.
+void keep(World& world, int from, int comm) {
+  for (std::size_t i = from; i < world.steps.size(); ++i) {
+    Step& step = world.steps[i];
+    if (step.comm == comm && step.kind >= Kind::split) step.count = 0;
+  }
+}
+
+/// At most one kind of fault, so that it is known what may follow.
+void draw_fault(Draw& draw, World& world) {
+  const auto steps = static_cast<int>(world.steps.size());
+  const int rank = draw.below(world.ranks);
+  const int number = draw.below(steps);
+  switch (draw.below(8)) {
+    case 0:
+      world.dies = rank;
+      world.dies_before = number;
+      if (draw.once_in(2)) world.dies_after = kMicrosecond * (1 + draw.spread(20000));
+      return;
+    case 1: {
+      Step& step = world.steps[number];
+      if (step.kind >= Kind::split) return;
+      // Not another count, type or root: docs/decisions/0045-worlds.md says why.
+      constexpr Wrong kDrawn[] = {Wrong::negative, Wrong::root, Wrong::buffer,
+                                  Wrong::null_op,  Wrong::op,   Wrong::freed};
+      step.wrong = kDrawn[draw.below(6)];
+      step.wrong_rank = rank;
+      step.again = draw.below(4) != 0;
+      if (step.wrong >= Wrong::count || !step.again) keep(world, number, step.comm);
+      return;
+    }
+    case 2:
+      world.shortage = {rank,
+                        Resource::heap,
+                        number,
+                        std::size_t{4096} << draw.below(8),
+                        draw.spread(100),
+                        draw.once_in(2) ? 1 : draw.spread(1000)};
+      return;
+    case 3:
+      world.shortage = {rank, Resource::node, draw.below(std::min(steps, 10)),
+                        0,    draw.below(8),  draw.once_in(2) ? 1 : draw.spread(100)};
+      return;
+    default:
+      return;
+  }
+}
+
 }  // namespace
 
 World draw(std::uint64_t seed, int most_ranks, int steps) {
@@ -41,15 +105,19 @@ World draw(std::uint64_t seed, int most_ranks, int steps) {
   world.seed = seed;
   world.ranks = 2 + draw.spread(most_ranks - 1) - 1;
   world.ranks = std::clamp(world.ranks, 2, most_ranks);
-  world.per_host = draw.once_in(2) ? 1 : 1 + draw.below(4);
+  world.hosts = placement(draw, world.ranks);
   world.net.start_up = kMicrosecond * (1 + draw.spread(60));
   world.net.byte = 0.05 * (1 + draw.spread(400));
   world.net.jitter = draw.once_in(2) ? 0 : 4 * draw.part();
   world.net.eager = std::size_t{1} << draw.below(17);
+  if (draw.once_in(4)) world.net.slow_one_in = 1 << (4 + draw.below(8));
   if (draw.once_in(2)) world.algorithm += ":random=" + std::to_string(1 + draw.below(1000));
   world.online = draw.below(4) != 0;
-  world.environment = {"LATECOMER_NODES=" +
-                       (world.per_host == 1 ? std::string("off") : std::to_string(world.per_host))};
+  if (draw.once_in(4)) {
+    world.environment.emplace_back(draw.once_in(3)
+                                       ? "LATECOMER_NODES=off"
+                                       : "LATECOMER_NODES=" + std::to_string(1 + draw.below(4)));
+  }
   if (draw.once_in(8)) world.environment.emplace_back("LATECOMER_REPRODUCIBLE=1");
   if (draw.once_in(16)) world.other_settings = draw.below(world.ranks);
   if (draw.once_in(2)) {
@@ -85,80 +153,8 @@ World draw(std::uint64_t seed, int most_ranks, int steps) {
   if (draw.once_in(8)) {  // a rank stops for a while
     world.steps[draw.below(steps)].compute[draw.below(world.ranks)] += kSecond * draw.spread(200);
   }
-  if (draw.once_in(8)) {
-    world.dies = draw.below(world.ranks);
-    world.dies_before = draw.below(steps);
-  }
+  draw_fault(draw, world);
   return world;
-}
-
-World shrink(const World& world, const Outcome& outcome) {
-  if (outcome.faults.empty()) return world;
-  const auto kind_of = [](const std::string& fault) {
-    return fault.substr(fault.find(": ") + 1, 12);
-  };
-  const std::string kind = kind_of(outcome.faults.front());
-  const auto still = [&](const World& smaller) {
-    const Outcome seen = play(smaller);
-    return std::any_of(seen.faults.begin(), seen.faults.end(),
-                       [&](const std::string& fault) { return kind_of(fault) == kind; });
-  };
-  World best = world;
-  for (std::size_t part = best.steps.size() / 2; part > 0; part /= 2) {
-    for (std::size_t from = 0; from + part <= best.steps.size();) {
-      World smaller = best;
-      const auto begin = smaller.steps.begin() + static_cast<std::ptrdiff_t>(from);
-      smaller.steps.erase(begin, begin + static_cast<std::ptrdiff_t>(part));
-      if (static_cast<int>(from) < smaller.dies_before)
-        smaller.dies_before -= static_cast<int>(part);
-      if (still(smaller)) {
-        best = std::move(smaller);
-      } else {
-        from += part;
-      }
-    }
-  }
-  for (auto change :
-       {+[](World& each) { each.drifts.clear(); }, +[](World& each) { each.net.jitter = 0; },
-        +[](World& each) { each.other_settings = -1; }, +[](World& each) { each.online = false; },
-        +[](World& each) { each.dies = -1; },
-        +[](World& each) {
-          for (auto& step : each.steps) step.compute.assign(each.ranks, 0);
-        }}) {
-    World smaller = best;
-    change(smaller);
-    if (still(smaller)) best = std::move(smaller);
-  }
-  return best;
-}
-
-std::string listing(const World& world) {
-  std::ostringstream text;
-  text << world.ranks << " ranks, " << world.per_host << " on each host; start-up "
-       << world.net.start_up << " ns, " << world.net.byte << " ns a byte, jitter "
-       << world.net.jitter << ", eager to " << world.net.eager << " B; algorithm "
-       << world.algorithm << (world.online ? ", online" : "");
-  for (const auto& each : world.environment) text << ", " << each;
-  if (world.other_settings >= 0) text << "; rank " << world.other_settings << " has other settings";
-  if (!world.drifts.empty()) text << "; clocks drift";
-  if (world.dies >= 0) text << "; rank " << world.dies << " dies before step " << world.dies_before;
-  text << '\n';
-  for (std::size_t i = 0; i < world.steps.size(); ++i) {
-    const Step& step = world.steps[i];
-    text << "  " << i << ": " << kNames[static_cast<int>(step.kind)] << " on communicator "
-         << step.comm;
-    if (step.kind == Kind::split) {
-      text << " into " << step.count << '\n';
-      continue;
-    }
-    if (step.kind != Kind::free_comm) {
-      text << ", " << step.count << " of type " << step.type << ", root " << step.root;
-    }
-    text << ", after";
-    for (const Time each : step.compute) text << ' ' << static_cast<double>(each) / 1000;
-    text << " us\n";
-  }
-  return text.str();
 }
 
 }  // namespace latecomer::worlds

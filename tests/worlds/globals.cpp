@@ -30,7 +30,8 @@ int visit(dl_phdr_info* library, std::size_t /*size*/, void* data) {
     if (part.p_type == PT_LOAD && (part.p_flags & PF_W) != 0) {
       search.found.emplace_back(std::max(at(part.p_vaddr), fixed), at(part.p_vaddr + part.p_memsz));
     }
-    if (part.p_type == PT_TLS && library->dlpi_tls_data != nullptr) {
+    if (part.p_type == PT_TLS) {
+      if (library->dlpi_tls_data == nullptr) throw std::runtime_error("no variables of the thread");
       auto* const begin = static_cast<char*>(library->dlpi_tls_data);
       search.found.emplace_back(begin, begin + part.p_memsz);
     }

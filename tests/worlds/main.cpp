@@ -1,8 +1,11 @@
 // Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS]]. Prints the faults of each, and a
 // shorter world that has the same. Exit code 1: there was a fault. --self-test: tests the checks.
+#include <malloc.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -20,6 +23,13 @@ int main(int count, char** words) {
       personality(ADDR_NO_RANDOMIZE) != -1) {
     execv("/proc/self/exe", words);
   }
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);  // the next world needs the memory again
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  rlimit files{};  // each rank has some
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   if (tests_itself) return self_test() ? 0 : 1;
   const std::uint64_t first = std::strtoull(words[1], nullptr, 10);
   const std::uint64_t last = std::strtoull(words[2], nullptr, 10);
@@ -31,6 +41,9 @@ int main(int count, char** words) {
   }
   std::uint64_t calls = 0;
   std::uint64_t messages = 0;
+  std::uint64_t told = 0;
+  std::uint64_t failed = 0;
+  std::size_t held = 0;
   int wrong = 0;
   double seconds = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
@@ -38,6 +51,9 @@ int main(int count, char** words) {
     const Outcome outcome = play(world);
     calls += outcome.calls;
     messages += outcome.messages;
+    told += outcome.told;
+    failed += outcome.failed;
+    held = std::max(held, outcome.held);
     seconds += static_cast<double>(outcome.took) * 1e-9;
     if (outcome.faults.empty()) continue;
     ++wrong;
@@ -45,12 +61,18 @@ int main(int count, char** words) {
     for (const auto& fault : outcome.faults) std::cout << "  " << fault << '\n';
     if (!outcome.said.empty()) std::cout << outcome.said;
     std::cout << std::flush;
+    if (std::getenv("WORLDS_LIST") != nullptr) {
+      std::cout << listing(world);
+      continue;
+    }
     const World smaller = shrink(world, outcome);
     std::cout << listing(smaller);
     for (const auto& fault : play(smaller).faults) std::cout << "  " << fault << '\n';
     std::cout << std::flush;
   }
   std::cout << last - first + 1 << " worlds, " << calls << " calls, " << messages << " messages, "
-            << seconds << " s of the worlds' time; " << wrong << " worlds with faults\n";
+            << told << " errors told, " << failed << " requests for memory refused, " << held
+            << " B held at most, " << seconds << " s of the worlds' time; " << wrong
+            << " worlds with faults\n";
   return wrong == 0 ? 0 : 1;
 }

@@ -40,43 +40,66 @@ bool combine_one_of(MPI_Datatype type, std::initializer_list<MPI_Datatype> names
 
 /// MPI's order of checks does not matter here: the first wrong argument is the answer.
 int check(MPI_Comm handle, std::int64_t count, int root, Comm*& comm) {
-  MpiState& state = MpiState::here();
-  comm = state.find(handle);
+  const Within state;
+  comm = state->find(handle);
   if (comm == nullptr) return MPI_ERR_COMM;
   if (count < 0) return MPI_ERR_COUNT;
   return root < 0 || root >= static_cast<int>(comm->members.size()) ? MPI_ERR_ROOT : MPI_SUCCESS;
 }
 
+int check_op(MPI_Op op) { return op == MPI_OP_NULL ? MPI_ERR_OP : MPI_SUCCESS; }
+
+int check_buffer(const void* buffer, std::int64_t count, MPI_Datatype type) {
+  if (count < 0) return MPI_ERR_COUNT;
+  if (type == MPI_DATATYPE_NULL) return MPI_ERR_TYPE;
+  return buffer == nullptr && count > 0 ? MPI_ERR_BUFFER : MPI_SUCCESS;
+}
+
+/// The first of them that is none of success.
+int first_of(std::initializer_list<int> codes) {
+  for (const int code : codes) {
+    if (code != MPI_SUCCESS) return code;
+  }
+  return MPI_SUCCESS;
+}
+
 /// The rank gives `mine`, waits for those that it needs, and leaves after as many messages of
-/// `size` as a binomial tree has levels.
+/// `size` as a binomial tree has levels. `take` returns MPI's code.
 template <class Needs, class Take>
 int together(Comm& comm, const char* name, std::vector<char> mine, std::size_t size,
              const Needs& needs, const Take& take) {
-  MpiState& state = MpiState::begin(name, 0);
+  const Within state(name, 0);
   Meeting::Part part;
   part.data = std::move(mine);
-  Meeting& meeting = state.meet(comm, name, std::move(part), needs);
-  take(meeting);
-  state.part(comm);
+  Meeting& meeting = state->meet(comm, name, std::move(part), needs);
+  const int code = take(meeting);
+  state->part(comm);
   const auto levels = static_cast<int>(std::bit_width(comm.members.size() - 1));
   Time span = 0;
-  for (int level = 0; level < levels; ++level) span += state.cost(size);
-  state.scheduler.spend(span);
-  return MPI_SUCCESS;
+  for (int level = 0; level < levels; ++level) span += state->cost(size);
+  state->scheduler.spend(span);
+  return code;
 }
 
 bool all(int) { return true; }
 
-/// The vectors of all ranks, combined in rank order.
-void combine_all(Meeting& meeting, std::int64_t count, MPI_Datatype type, MPI_Op op) {
-  if (!meeting.bytes.empty() || count == 0) return;
+/// The vectors of all ranks, combined in rank order. MPI_ERR_TRUNCATE: their lengths differ.
+int combine_all(Meeting& meeting, std::int64_t count, MPI_Datatype type, MPI_Op op) {
+  const auto size = static_cast<std::size_t>(count * Within()->size_of(type));
+  for (const auto& part : meeting.parts) {
+    if (part->data.size() != size) return MPI_ERR_TRUNCATE;
+  }
+  if (!meeting.bytes.empty() || count == 0) return MPI_SUCCESS;
   std::vector<char> sum = meeting.parts[0]->data;
   for (std::size_t i = 1; i < meeting.parts.size(); ++i) {
     std::vector<char> right = meeting.parts[i]->data;
-    combine(sum.data(), right.data(), count, type, op);
+    if (const int code = combine(sum.data(), right.data(), count, type, op); code != MPI_SUCCESS) {
+      return code;
+    }
     sum = std::move(right);
   }
   meeting.bytes = std::move(sum);
+  return MPI_SUCCESS;
 }
 
 std::vector<char> copied(const void* from, std::int64_t size) {
@@ -84,14 +107,17 @@ std::vector<char> copied(const void* from, std::int64_t size) {
   return {begin, begin + size};
 }
 
-void put(const std::vector<char>& from, void* to) {
-  if (!from.empty()) std::memcpy(to, from.data(), from.size());
+/// MPI_ERR_TRUNCATE: there is room for less.
+int put(const std::vector<char>& from, void* to, std::int64_t room) {
+  const auto size = std::min(from.size(), static_cast<std::size_t>(room));
+  if (size > 0) std::memcpy(to, from.data(), size);
+  return size < from.size() ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
 }  // namespace
 
 int combine(const void* in, void* inout, std::int64_t count, MPI_Datatype type, MPI_Op op) {
-  const auto& ops = MpiState::here().mine().ops;
+  const auto& ops = Within()->mine().ops;
   if (const auto found = ops.find(op); found != ops.end()) {
     int length = static_cast<int>(count);
     found->second.function(const_cast<void*>(in), inout, &length, &type);
@@ -122,75 +148,90 @@ using namespace latecomer::worlds;  // NOLINT: the functions below belong to no 
 extern "C" {
 
 int PMPI_Barrier(MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
   if (const int code = check(handle, 0, 0, comm); code != MPI_SUCCESS) return code;
-  return together(*comm, "MPI_Barrier", {}, 0, all, [](Meeting&) {});
+  return together(*comm, "MPI_Barrier", {}, 0, all, [](Meeting&) { return MPI_SUCCESS; });
 }
 
 int PMPI_Allreduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op,
                      MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
-  if (const int code = check(handle, count, 0, comm); code != MPI_SUCCESS) return code;
-  const auto size = count * MpiState::here().size_of(type);
+  const int wrong = first_of({check(handle, count, 0, comm), check_op(op),
+                              check_buffer(from, count, type), check_buffer(to, count, type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const auto size = count * state->size_of(type);
   return together(*comm, "MPI_Allreduce", copied(from == MPI_IN_PLACE ? to : from, size), size, all,
                   [&](Meeting& meeting) {
-                    combine_all(meeting, count, type, op);
-                    put(meeting.bytes, to);
+                    const int code = combine_all(meeting, count, type, op);
+                    return code != MPI_SUCCESS ? code : put(meeting.bytes, to, size);
                   });
 }
 
 int PMPI_Reduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op,
                   int root, MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
-  if (const int code = check(handle, count, root, comm); code != MPI_SUCCESS) return code;
-  const auto size = count * MpiState::here().size_of(type);
-  const int me = MpiState::here().me_in(*comm);
+  const int wrong =
+      first_of({check(handle, count, root, comm), check_op(op), check_buffer(from, count, type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const auto size = count * state->size_of(type);
+  const int me = state->me_in(*comm);
   return together(
       *comm, "MPI_Reduce", copied(from == MPI_IN_PLACE ? to : from, size), size,
       [&](int rank) { return me == root || rank == me; },
       [&](Meeting& meeting) {
-        if (me != root) return;
-        combine_all(meeting, count, type, op);
-        put(meeting.bytes, to);
+        if (me != root) return MPI_SUCCESS;
+        const int code = combine_all(meeting, count, type, op);
+        return code != MPI_SUCCESS ? code : put(meeting.bytes, to, size);
       });
 }
 
 int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
-  if (const int code = check(handle, count, root, comm); code != MPI_SUCCESS) return code;
-  const auto size = count * MpiState::here().size_of(type);
-  const int me = MpiState::here().me_in(*comm);
+  const int wrong = first_of({check(handle, count, root, comm), check_buffer(buffer, count, type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const auto size = count * state->size_of(type);
+  const int me = state->me_in(*comm);
   return together(
       *comm, "MPI_Bcast", me == root ? copied(buffer, size) : std::vector<char>{}, size,
       [&](int rank) { return rank == root; },
       [&](Meeting& meeting) {
-        if (me != root) put(meeting.parts[root]->data, buffer);
+        return me == root ? MPI_SUCCESS : put(meeting.parts[root]->data, buffer, size);
       });
 }
 
 int PMPI_Allgatherv_c(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
                       const MPI_Count* counts, const MPI_Aint* places, MPI_Datatype type,
                       MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
-  if (const int code = check(handle, 0, 0, comm); code != MPI_SUCCESS) return code;
-  MpiState& state = MpiState::here();
-  const auto width = state.size_of(type);
-  const int me = state.me_in(*comm);
+  const int wrong =
+      first_of({check(handle, 0, 0, comm), check_buffer(from, from_count, from_type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const auto width = state->size_of(type);
+  const int me = state->me_in(*comm);
   auto* const base = static_cast<char*>(to);
   std::vector<char> mine = from == MPI_IN_PLACE
                                ? copied(base + places[me] * width, counts[me] * width)
-                               : copied(from, from_count * state.size_of(from_type));
+                               : copied(from, from_count * state->size_of(from_type));
   std::int64_t whole = 0;
   for (std::size_t i = 0; i < comm->members.size(); ++i) whole += counts[i] * width;
   return together(*comm, "MPI_Allgather", std::move(mine), whole, all, [&](Meeting& meeting) {
+    int code = MPI_SUCCESS;
     for (std::size_t i = 0; i < meeting.parts.size(); ++i) {
-      put(meeting.parts[i]->data, base + places[i] * width);
+      code = first_of(
+          {code, put(meeting.parts[i]->data, base + places[i] * width, counts[i] * width)});
     }
+    return code;
   });
 }
 
 int PMPI_Allgather_c(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
                      MPI_Count count, MPI_Datatype type, MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
   if (const int code = check(handle, count, 0, comm); code != MPI_SUCCESS) return code;
   const std::vector<MPI_Count> counts(comm->members.size(), count);
@@ -203,28 +244,33 @@ int PMPI_Allgather_c(const void* from, MPI_Count from_count, MPI_Datatype from_t
 int PMPI_Gatherv(const void* from, int from_count, MPI_Datatype from_type, void* to,
                  const int* counts, const int* places, MPI_Datatype type, int root,
                  MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
-  if (const int code = check(handle, from_count, root, comm); code != MPI_SUCCESS) return code;
-  MpiState& state = MpiState::here();
-  const int me = state.me_in(*comm);
-  const auto width = state.size_of(type);
+  const int wrong =
+      first_of({check(handle, from_count, root, comm), check_buffer(from, from_count, from_type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const int me = state->me_in(*comm);
+  const auto width = state->size_of(type);
   auto* const base = static_cast<char*>(to);
-  const auto size = from_count * state.size_of(from_type);
+  const auto size = from_count * state->size_of(from_type);
   return together(
       *comm, "MPI_Gather",
       from == MPI_IN_PLACE ? copied(base + places[me] * width, counts[me] * width)
                            : copied(from, size),
       size, [&](int rank) { return me == root || rank == me; },
       [&](Meeting& meeting) {
-        if (me != root) return;
-        for (std::size_t i = 0; i < meeting.parts.size(); ++i) {
-          put(meeting.parts[i]->data, base + places[i] * width);
+        int code = MPI_SUCCESS;
+        for (std::size_t i = 0; me == root && i < meeting.parts.size(); ++i) {
+          code = first_of(
+              {code, put(meeting.parts[i]->data, base + places[i] * width, counts[i] * width)});
         }
+        return code;
       });
 }
 
 int PMPI_Gather_c(const void* from, MPI_Count from_count, MPI_Datatype from_type, void* to,
                   MPI_Count count, MPI_Datatype type, int root, MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
   if (const int code = check(handle, from_count, root, comm); code != MPI_SUCCESS) return code;
   const std::vector<int> counts(comm->members.size(), static_cast<int>(count));
@@ -236,20 +282,24 @@ int PMPI_Gather_c(const void* from, MPI_Count from_count, MPI_Datatype from_type
 
 int PMPI_Scatter_c(const void* from, MPI_Count count, MPI_Datatype type, void* to,
                    MPI_Count to_count, MPI_Datatype to_type, int root, MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
-  if (const int code = check(handle, to_count, root, comm); code != MPI_SUCCESS) return code;
-  MpiState& state = MpiState::here();
-  const int me = state.me_in(*comm);
+  const int wrong =
+      first_of({check(handle, to_count, root, comm), check_buffer(to, to_count, to_type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const int me = state->me_in(*comm);
+  const int whole_wrong = me == root ? check_buffer(from, count, type) : MPI_SUCCESS;
+  if (whole_wrong != MPI_SUCCESS) return whole_wrong;
   const auto ranks = static_cast<std::int64_t>(comm->members.size());
-  const auto size = me == root ? count * state.size_of(type) : to_count * state.size_of(to_type);
+  const auto size = me == root ? count * state->size_of(type) : to_count * state->size_of(to_type);
   return together(
       *comm, "MPI_Scatter", me == root ? copied(from, ranks * size) : std::vector<char>{}, size,
       [&](int rank) { return rank == root; },
       [&](Meeting& meeting) {
         const auto& whole = meeting.parts[root]->data;
-        if (to != MPI_IN_PLACE && size > 0) {
-          std::memcpy(to, whole.data() + me * size, size);
-        }
+        if (static_cast<std::int64_t>(whole.size()) != ranks * size) return MPI_ERR_TRUNCATE;
+        if (to != MPI_IN_PLACE && size > 0) std::memcpy(to, whole.data() + me * size, size);
+        return MPI_SUCCESS;
       });
 }
 
@@ -270,6 +320,7 @@ int PMPI_Allgather(const void* from, int from_count, MPI_Datatype from_type, voi
 }
 int PMPI_Allgatherv(const void* from, int from_count, MPI_Datatype from_type, void* to,
                     const int* counts, const int* places, MPI_Datatype type, MPI_Comm handle) {
+  const Within state;
   Comm* comm = nullptr;
   if (const int code = check(handle, from_count, 0, comm); code != MPI_SUCCESS) return code;
   const auto ranks = comm->members.size();

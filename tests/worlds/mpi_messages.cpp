@@ -9,21 +9,24 @@ namespace {
 
 constexpr Time kCall = 100;  // ns that a function takes
 
-MpiState& begin(const char* name) { return MpiState::begin(name, kCall); }
+/// The call of an MPI function.
+struct Entered : Within {
+  explicit Entered(const char* name) : Within(name, kCall) {}
+};
 
 int send(const char* name, const void* buffer, int count, MPI_Datatype type, int to, int tag,
          MPI_Comm handle, bool synchronous, MPI_Request* request) {
-  MpiState& state = begin(name);
-  Comm* const comm = state.find(handle);
+  const Entered state(name);
+  Comm* const comm = state->find(handle);
   if (comm == nullptr) return MPI_ERR_COMM;
   if (to < 0 || to >= static_cast<int>(comm->members.size())) return MPI_ERR_RANK;
   auto made = std::make_unique<Request>();
   Message message;
-  message.source = state.me_in(*comm);
+  message.source = state->me_in(*comm);
   message.tag = tag;
-  message.size = static_cast<std::size_t>(count * state.size_of(type));
+  message.size = static_cast<std::size_t>(count * state->size_of(type));
   const auto* const from = static_cast<const char*>(buffer);
-  const bool brief = message.size <= state.net.eager;
+  const bool brief = message.size <= state->net.eager;
   if (brief) {
     message.data.assign(from, from + message.size);
   } else {
@@ -32,10 +35,10 @@ int send(const char* name, const void* buffer, int count, MPI_Datatype type, int
   if (synchronous || !brief) {
     message.send = made.get();
   } else {
-    made->done = state.scheduler.now();
+    made->done = state->scheduler.now();
   }
-  *request = state.add(std::move(made));
-  state.send(*comm, std::move(message), to, state.scheduler.now());
+  *request = state->add(std::move(made));
+  state->send(*comm, std::move(message), to, state->scheduler.now());
   return MPI_SUCCESS;
 }
 
@@ -71,8 +74,8 @@ int PMPI_Issend(const void* buffer, int count, MPI_Datatype type, int to, int ta
 }
 int PMPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm handle,
                MPI_Request* request) {
-  MpiState& state = begin("MPI_Irecv");
-  Comm* const comm = state.find(handle);
+  const Entered state("MPI_Irecv");
+  Comm* const comm = state->find(handle);
   if (comm == nullptr) return MPI_ERR_COMM;
   auto made = std::make_unique<Request>();
   Request& receive = *made;
@@ -81,52 +84,52 @@ int PMPI_Irecv(void* buffer, int count, MPI_Datatype type, int from, int tag, MP
   receive.source = from;
   receive.tag = tag;
   receive.buffer = static_cast<char*>(buffer);
-  receive.size = static_cast<std::size_t>(count * state.size_of(type));
-  *request = state.add(std::move(made));
-  auto& arrived = state.mine().arrived[comm->handle];
+  receive.size = static_cast<std::size_t>(count * state->size_of(type));
+  *request = state->add(std::move(made));
+  auto& arrived = state->mine().arrived[comm->handle];
   for (auto each = arrived.begin(); each != arrived.end(); ++each) {
     if (!fits(*each, from, tag)) continue;
     Message message = std::move(*each);
     arrived.erase(each);
-    state.match(state.scheduler.me(), receive, message);
+    state->match(state->scheduler.me(), receive, message);
     return MPI_SUCCESS;
   }
-  state.mine().posted[comm->handle].push_back(&receive);
+  state->mine().posted[comm->handle].push_back(&receive);
   return MPI_SUCCESS;
 }
 int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  MpiState& state = begin("MPI_Test");
+  const Entered state("MPI_Test");
   *flag = 1;
   if (*request == MPI_REQUEST_NULL) return MPI_SUCCESS;
-  *flag = state.request(*request)->done <= state.scheduler.now() ? 1 : 0;
-  state.mine().polls = *flag == 0;
-  return *flag != 0 ? complete(state, request, status) : MPI_SUCCESS;
+  *flag = state->request(*request)->done <= state->scheduler.now() ? 1 : 0;
+  state->mine().polls = *flag == 0;
+  return *flag != 0 ? complete(*state, request, status) : MPI_SUCCESS;
 }
 int PMPI_Cancel(MPI_Request* request) {
-  MpiState& state = begin("MPI_Cancel");
-  Request* const found = state.request(*request);
-  auto& posted = state.mine().posted[found->context];
+  const Entered state("MPI_Cancel");
+  Request* const found = state->request(*request);
+  auto& posted = state->mine().posted[found->context];
   const auto place = std::find(posted.begin(), posted.end(), found);
   if (!found->receive || place == posted.end()) return MPI_SUCCESS;
   posted.erase(place);
   found->status.count_hi_and_cancelled = 1;
-  found->done = state.scheduler.now();
+  found->done = state->scheduler.now();
   return MPI_SUCCESS;
 }
 int PMPI_Request_free(MPI_Request* request) {
-  MpiState& state = begin("MPI_Request_free");
-  if (state.request(*request)->done <= state.scheduler.now()) {
-    state.release(*request);
+  const Entered state("MPI_Request_free");
+  if (state->request(*request)->done <= state->scheduler.now()) {
+    state->release(*request);
   }  // an unfinished one stays until the world ends
   *request = MPI_REQUEST_NULL;
   return MPI_SUCCESS;
 }
 int PMPI_Iprobe(int from, int tag, MPI_Comm handle, int* flag, MPI_Status* status) {
-  MpiState& state = begin("MPI_Iprobe");
+  const Entered state("MPI_Iprobe");
   *flag = 0;
-  Comm* const comm = state.find(handle);
+  Comm* const comm = state->find(handle);
   if (comm == nullptr) return MPI_ERR_COMM;
-  for (const auto& message : state.mine().arrived[comm->handle]) {
+  for (const auto& message : state->mine().arrived[comm->handle]) {
     if (!fits(message, from, tag)) continue;
     *flag = 1;
     if (status != MPI_STATUS_IGNORE) {
@@ -137,11 +140,11 @@ int PMPI_Iprobe(int from, int tag, MPI_Comm handle, int* flag, MPI_Status* statu
     }
     break;
   }
-  state.mine().polls = *flag == 0;
+  state->mine().polls = *flag == 0;
   return MPI_SUCCESS;
 }
 int PMPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
-  const auto size = MpiState::here().size_of(type);
+  const auto size = Within()->size_of(type);
   *count = size == 0 ? 0 : static_cast<int>(status->count_lo / size);
   return MPI_SUCCESS;
 }
@@ -149,7 +152,7 @@ int PMPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI
               MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = PMPI_Irecv(buffer, count, type, from, tag, comm, &request);
-  return code != MPI_SUCCESS ? code : wait(MpiState::here(), &request, status);
+  return code != MPI_SUCCESS ? code : wait(*Within(), &request, status);
 }
 int PMPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int to, int send_tag,
                   void* received, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
@@ -160,22 +163,22 @@ int PMPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int 
   if (code == MPI_SUCCESS)
     code = PMPI_Isend(sent, send_count, send_type, to, send_tag, comm, &send);
   if (code != MPI_SUCCESS) return code;
-  MpiState& state = MpiState::here();
-  code = wait(state, &receive, status);
-  const int other = wait(state, &send, MPI_STATUS_IGNORE);
+  const Within state;
+  code = wait(*state, &receive, status);
+  const int other = wait(*state, &send, MPI_STATUS_IGNORE);
   return code != MPI_SUCCESS ? code : other;
 }
 
 int PMPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out, MPI_Count,
                 MPI_Count* position, MPI_Comm) {
-  const auto size = count * MpiState::here().size_of(type);
+  const auto size = count * Within()->size_of(type);
   std::memcpy(static_cast<char*>(out) + *position, in, size);
   *position += size;
   return MPI_SUCCESS;
 }
 int PMPI_Unpack_c(const void* in, MPI_Count, MPI_Count* position, void* out, MPI_Count count,
                   MPI_Datatype type, MPI_Comm) {
-  const auto size = count * MpiState::here().size_of(type);
+  const auto size = count * Within()->size_of(type);
   std::memcpy(out, static_cast<const char*>(in) + *position, size);
   *position += size;
   return MPI_SUCCESS;

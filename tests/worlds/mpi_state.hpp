@@ -12,9 +12,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
+#include "worlds/heap.hpp"
 #include "worlds/scheduler.hpp"
 
 namespace latecomer::worlds {
@@ -26,6 +28,7 @@ struct Net {
   double byte = 1;  // ns
   double jitter = 0;
   std::size_t eager = 8192;  // longer messages wait for their receive
+  int slow_one_in = 0;       // 0: none; such messages take 1000 times as long
 };
 
 struct Request {
@@ -74,6 +77,7 @@ struct Comm {
   std::vector<int> members;             // ranks of the world
   std::unordered_map<int, int> places;  // of members
   std::map<std::uint64_t, Meeting> meetings;
+  bool spoiled = false;  // a rank has asked wrongly: later calls of the ranks may not fit
   Comm(int number, std::vector<int> ranks);
   [[nodiscard]] int rank_of(int member) const;  // -1: none
 };
@@ -124,14 +128,25 @@ struct RankState {
   bool polls = false;  // its last call found nothing
 };
 
+class MpiState;
+
+/// The state of the world that runs, within an MPI function: memory that the function gets is no
+/// rank's.
+class Within {
+ public:
+  Within() = default;
+  /// In the rank's call of `name`, which takes `span`: earlier ranks go first.
+  Within(const char* name, Time span);
+  MpiState* operator->() const;
+  MpiState& operator*() const;
+
+ private:
+  HeapOwner nobody_{kNobody};
+};
+
 class MpiState {
  public:
   MpiState(Scheduler& scheduler, const Net& net, int ranks);
-
-  /// That of the world that runs.
-  static MpiState& here();
-  /// The same, for the rank's call of `name`, which takes `span`: earlier ranks go first.
-  static MpiState& begin(const char* name, Time span);
 
   Scheduler& scheduler;
   Net net;
@@ -168,7 +183,7 @@ class MpiState {
   std::int64_t size_of(MPI_Datatype type);
 
  private:
-  std::map<std::pair<int, int>, Time> last_;  // arrival of the last message of two ranks
+  std::map<std::tuple<int, int, int>, Time> last_;  // the last arrival, for context, source, target
 };
 
 /// The state of a world while it exists.

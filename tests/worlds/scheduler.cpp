@@ -1,6 +1,8 @@
+#undef _FORTIFY_SOURCE  // its longjmp() goes up one stack only, never to another
 #include "worlds/scheduler.hpp"
 
 #include <cxxabi.h>
+#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -10,6 +12,9 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
+
+#include "worlds/heap.hpp"
 
 namespace latecomer::worlds {
 namespace {
@@ -42,12 +47,14 @@ void* new_stack() {
 }  // namespace
 
 struct Scheduler::Main {
-  ucontext_t context;
+  jmp_buf place;
   char** environment = environ;
 };
 
 struct Scheduler::Rank {
-  ucontext_t context{};
+  ucontext_t beginning{};
+  bool begun = false;
+  jmp_buf place;  // where it goes on
   void* stack = nullptr;
   std::function<void()> body;
   std::vector<std::string> texts;
@@ -55,6 +62,7 @@ struct Scheduler::Rank {
   std::vector<char> globals;
   Exceptions exceptions{};
   int error = 0;
+  int heap_owner = kNobody;
   Time clock = 0;
   Time waits_since = -1;
   bool paused = true;
@@ -95,7 +103,19 @@ void Scheduler::enter(unsigned low, unsigned high) {
   Rank& rank = *scheduler->ranks_[scheduler->me_];
   rank.body();
   rank.ended = true;
-  rank.clock = std::max(rank.clock, scheduler->now());
+  _longjmp(scheduler->main_->place, 1);
+}
+
+// swapcontext() would ask the kernel for the signal mask each time.
+void Scheduler::enter_rank(Rank& rank) {
+  if (_setjmp(main_->place) != 0) return;
+  if (rank.begun) _longjmp(rank.place, 1);
+  rank.begun = true;
+  setcontext(&rank.beginning);
+}
+
+void Scheduler::leave_rank(Rank& rank) {
+  if (_setjmp(rank.place) == 0) _longjmp(main_->place, 1);
 }
 
 void Scheduler::start(int number, std::function<void()> body,
@@ -106,12 +126,11 @@ void Scheduler::start(int number, std::function<void()> body,
   for (auto& text : rank.texts) rank.environment.push_back(text.data());
   rank.environment.push_back(nullptr);
   rank.stack = new_stack();
-  getcontext(&rank.context);
-  rank.context.uc_stack.ss_sp = rank.stack;
-  rank.context.uc_stack.ss_size = kStack;
-  rank.context.uc_link = &main_->context;
+  getcontext(&rank.beginning);
+  rank.beginning.uc_stack.ss_sp = rank.stack;
+  rank.beginning.uc_stack.ss_size = kStack;
   const auto self = reinterpret_cast<std::uintptr_t>(this);
-  makecontext(&rank.context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self),
+  makecontext(&rank.beginning, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self),
               static_cast<unsigned>(self >> 32));
   push(0, number);
 }
@@ -127,6 +146,7 @@ Time Scheduler::shown() const {
 }
 
 void Scheduler::push(Time at, int number) {
+  const HeapOwner nobody(kNobody);
   Rank& rank = *ranks_[number];
   rank.wakes = at;
   ++rank.version;
@@ -134,6 +154,7 @@ void Scheduler::push(Time at, int number) {
 }
 
 void Scheduler::call(Time at, std::function<void()> event) {
+  const HeapOwner nobody(kNobody);
   events_.push({at, random_(), -1, 0, std::move(event)});
 }
 
@@ -141,7 +162,7 @@ End Scheduler::run(Time limit) {
   current = this;
   End end = End::all;
   while (!events_.empty()) {
-    Event event = events_.top();
+    Event event = std::move(const_cast<Event&>(events_.top()));  // its order is kept
     events_.pop();
     if (event.rank < 0) {
       event_time_ = event.at;
@@ -179,18 +200,27 @@ void Scheduler::resume(int number) {
   std::memcpy(static_cast<void*>(exceptions), rank.exceptions.data(), outside.size());
   environ = rank.environment.data();
   errno = rank.error;
+  heap_owner = rank.heap_owner;
   me_ = number;
   rank.paused = false;
-  swapcontext(&main_->context, &rank.context);
+  enter_rank(rank);
   rank.paused = true;
   me_ = -1;
   rank.error = errno;
+  rank.heap_owner = std::exchange(heap_owner, kNobody);
   environ = main_->environment;
   std::memcpy(rank.exceptions.data(), exceptions, outside.size());
   std::memcpy(static_cast<void*>(exceptions), outside.data(), outside.size());
 }
 
+void Scheduler::say(const std::string_view text) {
+  const HeapOwner nobody(kNobody);
+  said_ += std::to_string(me_) + ": ";
+  said_ += text;
+}
+
 void Scheduler::spend(Time span) {
+  const HeapOwner nobody(kNobody);
   Rank& rank = *ranks_[me_];
   rank.clock += span;
   while (!events_.empty()) {
@@ -214,7 +244,7 @@ void Scheduler::pause(Time until) {
   } else {
     push(until, me_);
   }
-  swapcontext(&rank.context, &main_->context);
+  leave_rank(rank);
 }
 
 void Scheduler::wake(int number, Time at) {
@@ -235,7 +265,7 @@ void Scheduler::busy() { ranks_[me_]->waits_since = -1; }
 void Scheduler::kill(int number) {
   Rank& rank = *ranks_[number];
   rank.dead = true;
-  if (number == me_) swapcontext(&rank.context, &main_->context);
+  if (number == me_) leave_rank(rank);
 }
 
 }  // namespace latecomer::worlds

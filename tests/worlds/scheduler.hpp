@@ -9,6 +9,7 @@
 #include <queue>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worlds/globals.hpp"
@@ -64,7 +65,7 @@ class Scheduler {
   void kill(int rank);
 
   /// What ranks wrote on standard error, each piece after the rank's number.
-  void say(const std::string& text) { said_ += std::to_string(me_) + ": " + text; }
+  void say(std::string_view text);
   [[nodiscard]] const std::string& said() const { return said_; }
 
   std::mt19937_64& random() { return random_; }
@@ -85,6 +86,8 @@ class Scheduler {
   void push(Time at, int rank);
   void resume(int rank);
   static void enter(unsigned low, unsigned high);
+  void enter_rank(Rank& rank);
+  void leave_rank(Rank& rank);
 
   const Globals& globals_;
   std::mt19937_64 random_;

@@ -22,6 +22,9 @@ constexpr Case kCases[] = {
     {"group", "leaves 1 groups"},
     {"datatype", "leaves 1 datatypes"},
     {"communicator", " communicators"},
+    {"memory", " B of memory in "},
+    {"refused", "wrong arguments are not refused"},
+    {"exception", "an exception leaves the library"},
     {"stuck", "stuck: rank 0 in MPI_Irecv"},
     {"late", "an hour of the world's time is over"},
     {"barrier", " where others call MPI_"},
@@ -31,14 +34,34 @@ constexpr Case kCases[] = {
 World two_calls(const std::string& broken) {
   World world;
   world.ranks = 4;
+  world.hosts = {0, 1, 2, 3};
   world.broken = broken;
   const Step step{Kind::allreduce, 0, 100, 1, 0, std::vector<Time>(world.ranks)};
   world.steps = {step, step};
+  if (broken == "refused") world.steps[0].wrong = Wrong::negative;
   if (broken == "silence") {
     world.dies = 3;  // so that reports are checked; the rank ends before this step
     world.dies_before = 2;
   }
   return world;
+}
+
+/// What the library holds on a rank after so many equal calls.
+std::size_t held_after(int calls, const std::string& broken) {
+  World world = two_calls(broken);
+  world.steps.resize(calls, world.steps[0]);
+  return play(world).held;
+}
+
+/// A rank comes to hold a byte or more for each call.
+bool memory_grows(const std::string& broken) {
+  constexpr int kCalls = 4000;
+  const std::size_t before = held_after(kCalls, broken);
+  const std::size_t after = held_after(2 * kCalls, broken);
+  if (after < before + kCalls) return false;
+  if (broken.empty())
+    std::cout << "a rank's memory grows from " << before << " to " << after << " B\n";
+  return true;
 }
 
 }  // namespace
@@ -56,7 +79,11 @@ bool self_test() {
     std::cout << "fault '" << broken << "' is not found; found instead:\n";
     for (const auto& each : faults) std::cout << "  " << each << '\n';
   }
-  return good;
+  if (!memory_grows("growth")) {
+    good = false;
+    std::cout << "memory that grows by a byte a call is not found\n";
+  }
+  return !memory_grows("") && good;
 }
 
 }  // namespace latecomer::worlds

@@ -14,6 +14,7 @@
 #include <map>
 #include <vector>
 
+#include "worlds/heap.hpp"
 #include "worlds/scheduler.hpp"
 
 namespace latecomer::worlds {
@@ -34,6 +35,7 @@ std::multimap<const void*, int>& sleepers() {
 
 long wait_for_flag(Scheduler& world, const void* word, int operation, std::uint32_t value,
                    const timespec* at_most) {
+  const HeapOwner nobody(kNobody);
   auto& all = sleepers();
   if ((operation & FUTEX_CMD_MASK) == FUTEX_WAKE) {
     const auto [begin, end] = all.equal_range(word);

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/if_memory.hpp"
 #include "base/last_error.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/call/call.hpp"
@@ -15,7 +16,7 @@
 namespace latecomer {
 
 inline int failed(const char* message, int code) {
-  set_last_error(message);
+  (void)if_memory([message] { set_last_error(message); });
   return code;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/call/ending.hpp"
 
+#include "base/if_memory.hpp"
 #include "base/last_error.hpp"
 #include "runtime/report/log.hpp"
 
@@ -7,7 +8,7 @@ namespace latecomer {
 
 void give_up(CommState& state, const std::string& why) {
   if (!state.broken.empty()) return;  // an exception may have become a failure already
-  state.broken = why;
+  if (!if_memory([&] { state.broken = why; })) state.broken = "no memory";
   if (!state.resources) return;
   state.resources->failures.announce_failure();
   state.resources->abandon();
@@ -15,10 +16,12 @@ void give_up(CommState& state, const std::string& why) {
 
 Ending fail(CommState& state, const Outcome& outcome) {
   give_up(state, outcome.why);
-  std::string text = describe(state.comm) + ": " + outcome.why;
-  if (state.resources) text += state.resources->hosts.whereabouts(text);
-  log_line(text);
-  set_last_error(text);
+  (void)if_memory([&] {
+    std::string text = describe(state.comm) + ": " + outcome.why;
+    if (state.resources) text += state.resources->hosts.whereabouts(text);
+    log_line(text);
+    set_last_error(text);
+  });
   return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};
 }
 

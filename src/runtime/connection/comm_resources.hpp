@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/if_memory.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
 #include "runtime/connection/hosts.hpp"
@@ -36,11 +37,11 @@ struct CommResources {
   /// Keeps the MPI communicator, unfreed, where a message may be under way that no rank will
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
-    failures.check();
-    const bool keeps = failures.used() || transport.control_used() || threads;
+    const bool checked = if_memory([this] { failures.check(); });
+    const bool keeps = !checked || failures.used() || transport.control_used() || threads;
     if (keeps) comm->keep();
     abandon();
-    if (keeps) receive_leftovers_of(comm->link());
+    if (keeps) (void)if_memory([this] { receive_leftovers_of(comm->link()); });
   }
   CommResources(const CommResources&) = delete;
   CommResources& operator=(const CommResources&) = delete;

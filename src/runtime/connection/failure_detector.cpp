@@ -1,5 +1,8 @@
 #include "runtime/connection/failure_detector.hpp"
 
+#include <type_traits>
+
+#include "base/if_memory.hpp"
 #include "runtime/finalize.hpp"
 #include "transports/mpi/backoff.hpp"
 
@@ -32,11 +35,24 @@ void FailureDetector::ask(Rank peer) {
 }
 
 void FailureDetector::announce_failure() {
-  receive();
+  (void)if_memory([this] { receive(); });
   for (Rank peer = 0; peer < link_.ranks(); ++peer) {
-    if (peer != link_.me() && !has_failed(peer)) send(peer, failure());
+    if (peer != link_.me() && !has_failed(peer)) send_failure(peer);
   }
-  (void)end_with_mpi(stay_for_notices);
+  (void)if_memory([] { (void)end_with_mpi(stay_for_notices); });
+}
+
+/// Where there is no memory the last notice goes, which then stays as long as the process: MPI may
+/// read it until the very end.
+void FailureDetector::send_failure(Rank peer) {
+  if (if_memory([&] { send(peer, failure()); })) return;
+  static_assert(std::is_trivially_copyable_v<Notice>);
+  if (last_notice_) kept_notice_ = last_notice_.release();
+  *kept_notice_ = failure();
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Isend(kept_notice_, sizeof(Notice), MPI_BYTE, link_.place(peer), link_.tag(Tags::kFailures),
+             link_.comm(), &request);
+  PMPI_Request_free(&request);
 }
 
 std::optional<std::string> FailureDetector::check() {

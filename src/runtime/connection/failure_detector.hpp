@@ -2,6 +2,8 @@
 // communicator: notices (agreement/notices.hpp). Ordinary calls send none.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -13,7 +15,8 @@ namespace latecomer {
 
 class FailureDetector : private Notices {
  public:
-  explicit FailureDetector(const Link& link) : link_(link), mailbox_(link, Tags::kFailures) {}
+  explicit FailureDetector(const Link& link)
+      : link_(link), mailbox_(link, Tags::kFailures), last_notice_(std::make_unique<Notice>()) {}
 
   using Notices::continue_after;
   using Notices::enter_call;
@@ -35,10 +38,13 @@ class FailureDetector : private Notices {
 
  private:
   void send(Rank peer, const Notice& notice);
+  void send_failure(Rank peer);
   void receive();
 
   Link link_;
   Mailbox mailbox_;
+  std::unique_ptr<Notice> last_notice_;  // of a failure, where there is no memory for another
+  Notice* kept_notice_ = nullptr;        // the same, once it was sent
 };
 
 }  // namespace latecomer

@@ -47,6 +47,11 @@ class Store {
     shrink();
   }
 
+  void free_unused() {
+    const std::lock_guard lock(guard_);
+    forget();
+  }
+
   [[nodiscard]] std::size_t unused() const { return bytes_; }
 
  private:
@@ -60,9 +65,13 @@ class Store {
   Memory allocate_instead(std::size_t bytes) try {
     return allocate(bytes);
   } catch (const std::bad_alloc&) {
+    forget();
+    return allocate(bytes);
+  }
+
+  void forget() {
     unused_.clear();
     bytes_ = 0;
-    return allocate(bytes);
   }
 
   /// Frees unused memory above the limit that was not needed twice in recent calls, the largest
@@ -128,5 +137,7 @@ void Scratch::abandon() {
 }
 
 std::size_t Scratch::unused() { return store().unused(); }
+
+void Scratch::free_unused() { store().free_unused(); }
 
 }  // namespace latecomer

@@ -34,6 +34,8 @@ class Scratch {
   [[nodiscard]] std::size_t capacity() const { return memory_.capacity; }
   /// The bytes of unused memory in this process.
   [[nodiscard]] static std::size_t unused();
+  /// Frees it, where no more calls are to come.
+  static void free_unused();
 
   static constexpr std::size_t kAlignment = 64;
   /// The bytes that `count` elements take, and those of them before element 0.

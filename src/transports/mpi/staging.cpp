@@ -83,6 +83,12 @@ std::size_t Staging::unused() {
   return bytes;
 }
 
+void Staging::free_unused() {
+  Store& from = store();
+  const std::lock_guard lock(from.guard);
+  from.unused.clear();
+}
+
 /// Calls differ in how many messages are under way at once, so twice the need is kept.
 void Staging::Shelves::trim() {
   if (++calls % kLastCalls != 0) return;

@@ -38,6 +38,8 @@ class Staging {
   [[nodiscard]] std::size_t kept() const;
   /// The bytes of blocks that no call has.
   [[nodiscard]] static std::size_t unused();
+  /// Frees them, where no more calls are to come.
+  static void free_unused();
 
  private:
   // Blocks of shelf i have kSmallest * 2^i bytes; longer ones than the last shelf's are not kept.

@@ -1,0 +1,55 @@
+// What the ranks of a world find out together, and the checks of what a world leaves.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "worlds/world.hpp"
+
+namespace latecomer::worlds {
+
+/// A step, and the handle of the communicator that it is played on.
+using Called = std::pair<int, MPI_Comm>;
+
+class Findings {
+ public:
+  explicit Findings(const World& world) : at(world.ranks), world_(world) {}
+
+  void fault(const std::string& text) { outcome.faults.push_back(text); }
+  /// Errors on this communicator have a cause from now on.
+  void excuse(MPI_Comm comm) { excused_.insert(comm); }
+  [[nodiscard]] bool excused(MPI_Comm comm) const;
+  [[nodiscard]] bool any_excused() const { return !excused_.empty(); }
+  /// The result that is right for this rank of the communicator. Each is made once.
+  const std::vector<char>& right(const Step& step, const Called& called, int size);
+  /// Compares a result with the right one, and with that of other ranks.
+  void check(const Step& step, const Called& called, int me, int size,
+             const std::vector<char>& got);
+  /// Compares a rank's counts of calls with those of others.
+  void check_counts(const Called& called, std::pair<std::uint64_t, std::uint64_t> counts);
+
+  Outcome outcome;
+  std::vector<int> at;         // the step of each rank
+  std::set<Called> unchecked;  // calls in which some rank asked wrongly
+
+ private:
+  [[nodiscard]] static std::string where(int step);
+
+  const World& world_;
+  std::set<MPI_Comm> excused_;
+  std::map<Called, std::vector<char>> right_;
+  std::map<Called, std::vector<char>> first_;  // the bits that came first
+  std::map<Called, std::pair<std::uint64_t, std::uint64_t>> counts_;
+};
+
+/// Checks that each rank that waits in a call of ours named in its last report whom it waits for: a
+/// rank that polls waits there; in one of MPI's own it would be silent. Returns the number of
+/// those.
+int check_reports(const Scheduler& scheduler, const MpiState& state, Findings& findings);
+/// Checks that nothing is left of the library's own once all ranks have finalized.
+void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& findings);
+
+}  // namespace latecomer::worlds
