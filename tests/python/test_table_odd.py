@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fuzz_helpers import SEEDS, WRONG, damaged, outcome, structure
 from latecomer.report.trace import TraceError, read, table_rows
 from latecomer.report.trace.table_export import COLUMNS, parquet
-from test_readers_fuzz import SEEDS, WRONG, damaged, outcome, structure
 from trace_helpers import made_up
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
