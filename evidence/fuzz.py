@@ -12,6 +12,7 @@ import argparse
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -63,7 +64,8 @@ def inside(name: str, words: list[str]) -> None:
 
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         at = reader.folder(Path(folder))
-        atheris.Setup(["fuzz", *words], lambda data: reader(at, data, limits=True),
+        again = shlex.join([sys.executable, __file__, "--inside", name])  # for parts of a merge
+        atheris.Setup([again, *words], lambda data: reader(at, data, limits=True),
                       custom_mutator=mutate)  # fmt: skip
         atheris.Fuzz()
 

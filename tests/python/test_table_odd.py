@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz_helpers import SEEDS, WRONG, damaged, outcome, structure
+from fuzz_helpers import WRONG, damaged, outcome, structure
 from latecomer.report.trace import TraceError, read, table_rows
 from latecomer.report.trace.table_export import COLUMNS, parquet
 from trace_helpers import made_up
@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
 
 
 from table_helpers import FORMATS, export, lines_of, polls, rows_of, table, written_as
+from test_readers_fuzz import SEEDS
 
 # ---- odd rows, and no tables
 
