@@ -13,6 +13,7 @@ import latecomer
 from .base import called, variables
 from .base.errors import UserError
 from .base.output import say
+from .base.plain import HALVES
 from .command.declare import Group, UsageError
 from .command.parse import dispatch
 from .verbs.commands import COMMANDS
@@ -51,6 +52,8 @@ def _within_bounds(words: Sequence[str], commands: Group) -> int:
         if isinstance(error, TypeError) and _OF_CORE not in str(error):
             raise
         why = "a number is too large or too small for it; give another one"
+        if any(word != word.translate(HALVES) for word in words):
+            why = "a word is no text in UTF-8; give another one"
         if isinstance(error, MemoryError):
             why = "not enough memory; ask for less"
         raise RuntimeError(f"{shlex.join(words)}: {why}") from None

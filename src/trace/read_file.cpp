@@ -240,6 +240,8 @@ class Reader {
     const auto own = lists.find(record.id);
     if (own == lists.end()) return members;
     for (const std::uint32_t place : own->second) {
+      // Many communicators may name the same long list.
+      if (members.size() > static_cast<std::size_t>(record.size)) return {};
       const auto part = records_[place].as<Members>();
       const auto count = std::min<std::size_t>(part.count, part.ranks.size());
       for (const std::int32_t rank : std::span(part.ranks).first(count)) {

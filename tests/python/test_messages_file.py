@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from fuzz_helpers import damaged
 from latecomer.report.trace import native_file, read
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace.left_out import LeftOut
-from test_readers_fuzz import damaged
 from trace_helpers import ZERO, Files, arrivals_and_exits
 
 FIVE = 5

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fuzz_helpers import WRONG, damaged, outcome, structure
 from latecomer.report.trace import TraceError, read, table_rows
 from latecomer.report.trace.table_export import COLUMNS, parquet
-from test_readers_fuzz import SEEDS, WRONG, damaged, outcome, structure
 from trace_helpers import made_up
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
 
 
 from table_helpers import FORMATS, export, lines_of, polls, rows_of, table, written_as
+from test_readers_fuzz import SEEDS
 
 # ---- odd rows, and no tables
 

@@ -46,7 +46,7 @@ def folded(line: str, stream: TextIO, indent: int) -> str:
 
 def _width(terminal: TextIO) -> int:
     told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told):
+    if told.isdecimal() and len(told) < 6 and int(told):
         return max(int(told), _NARROW)
     try:
         return max(os.get_terminal_size(terminal.fileno()).columns, _NARROW)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..base import regular
 from ..base.errors import UserError
+from ..base.plain import HALVES
 from ..base.units import seconds, size
 from ..base.variables import variable
 from ..base.written import write_text
@@ -166,13 +167,13 @@ def _named(text: str, source: str) -> Named:
         return Named(saved.text, saved.source)
     if source == VARIABLE:
         return Named(_checked(text, source), source)
-    core.Network(text)  # raises if it cannot be read
+    core.Network(text.translate(HALVES))  # raises if it cannot be read
     return Named(text, source)
 
 
 def _checked(text: str, where: str) -> str:
     try:
-        core.Network(text)
+        core.Network(text.translate(HALVES))
     except ValueError as error:
         what = "not a network's costs"
         raise NetworkError(what, where, str(error)) from None

@@ -118,7 +118,7 @@ def _traces_messages(wishes: Wishes, variables: Mapping[str, str]) -> bool:
 def _read(file: Path) -> Mapping[str, Any] | None:
     try:
         found = json.loads(file.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -91,7 +91,7 @@ def _sample(sample: Mapping[str, Any], number: int) -> tuple[str, int, int, floa
     try:
         seconds = float(sample["seconds"])
         found = str(sample["pattern"]), int(sample["bytes"]), int(sample["round"]), seconds
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, *samples.NO_NUMBER) as error:
         raise samples.damaged(number, repr(error), "pattern, bytes, round and seconds") from None
     if not 0 <= seconds < np.inf:
         raise samples.damaged(number, repr(seconds), "a time in seconds")

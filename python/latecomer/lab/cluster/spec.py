@@ -27,7 +27,7 @@ _SIZES = {"": 1, "b": 1, "kib": 1 << 10, "mib": 1 << 20}
 _TIMES = {"": 1, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600, "d": 86400}
 # The golden ratio: its multiples without their whole parts are spread evenly, however many.
 _SPREAD = (5**0.5 - 1) / 2
-_NUMBER = re.compile(r"(\d+(?:\.\d+)?)([a-z]*)")
+_NUMBER = re.compile(r"(\d{1,20}(?:\.\d+)?)([a-z]*)")
 _CONGESTION = re.compile(r"[a-z0-9_]{1,15}")
 
 

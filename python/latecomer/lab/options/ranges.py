@@ -11,6 +11,7 @@ from .choices import OptionError
 _RANGE = re.compile(r"([^-:]+)(?:-([^-:]+)(?::(x?)([^-:]+))?)?")
 _LEADING = re.compile(r"\d+(\.\d+)?")
 _MOST = 1 << 16  # numbers of one option
+_LONGEST = 20  # digits of a number; Python's int has a limit, too
 
 Read = Callable[[str, str], int]  # of what, text
 
@@ -32,7 +33,7 @@ def parse_numbers(option: str, text: str, read: Read, doubling: bool) -> list[in
 
 def read_whole(option: str, text: str) -> int:
     """A number of ranks. Raises OptionError."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_RANKS:
+    if not (text.isdecimal() and len(text) < _LONGEST and 1 <= int(text) <= MOST_RANKS):
         raise OptionError(f"{option} is no number of ranks", repr(text), f"use 1 to {MOST_RANKS}")
     return int(text)
 

@@ -17,6 +17,7 @@ from ...base.errors import UserError
 
 _HEADER_FIELDS = ("version", "mpi", "ranks", "clock", "algorithms")
 _COMMON = "common"
+NO_NUMBER = (TypeError, ValueError, OverflowError)  # of int and float
 
 
 class SampleError(UserError):
@@ -106,7 +107,7 @@ def objects(path: Path, program: str) -> list[dict[str, Any]]:
 def _parse(line: bytes, number: int) -> dict[str, Any]:
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         shown = line[:60].decode(errors="replace")
@@ -118,14 +119,17 @@ def _header(found: dict[str, Any]) -> Header:
     for name in _HEADER_FIELDS:
         if name not in found:
             raise damaged(1, f"no {name!r}", f"a header with {', '.join(_HEADER_FIELDS)}")
-    return Header(
-        version=str(found["version"]),
-        mpi=str(found["mpi"]),
-        ranks=int(found["ranks"]),
-        algorithms=list(map(str, found["algorithms"])),
-        common_clock=found["clock"] == _COMMON,
-        fields=found,
-    )
+    try:
+        return Header(
+            version=str(found["version"]),
+            mpi=str(found["mpi"]),
+            ranks=int(found["ranks"]),
+            algorithms=list(map(str, found["algorithms"])),
+            common_clock=found["clock"] == _COMMON,
+            fields=found,
+        )
+    except NO_NUMBER as error:
+        raise damaged(1, repr(error), "a number of ranks and a list of algorithms") from None
 
 
 def _sample(found: dict[str, Any], number: int, header: Header) -> Sample:
@@ -141,6 +145,8 @@ def _sample(found: dict[str, Any], number: int, header: Header) -> Sample:
         )
     except KeyError as error:
         raise damaged(number, f"no {error}", "an object that says so") from None
+    except NO_NUMBER as error:
+        raise damaged(number, repr(error), "whole numbers of iteration and wrong") from None
 
 
 def _stays(

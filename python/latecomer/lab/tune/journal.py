@@ -58,10 +58,11 @@ class Journal:
     def _parse(self, line: str, number: int) -> dict[str, Any]:
         try:
             found = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         needed = {"settings"} if number == 1 else {"cell", "result"}
-        if not isinstance(found, dict) or not needed <= found.keys():
+        whole = isinstance(found, dict) and needed <= found.keys()
+        if not whole or not isinstance(found.get("cell", ""), str):
             what = f"line {number} of the journal {self.path}"
             raise JournalError(what, line[:40], "remove the file, to measure anew")
         return found

@@ -154,6 +154,9 @@ class Group:
         """Arrivals and exits of some calls, of shape (calls, members)."""
         if not isinstance(self.arrival, np.ndarray):
             return self.arrival.stored.read(calls, members)
+        if isinstance(calls, np.ndarray) and isinstance(members, np.ndarray):
+            at = np.ix_(calls, members)  # without a copy of all members for each
+            return self.arrival[at], self.exit[at]
         return np.asarray(self.arrival[calls][:, members]), np.asarray(self.exit[calls][:, members])
 
     def stretches(self) -> Iterator[slice]:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...base import regular
 from ..trace import native_file as native
+from ..trace.events import MOST_RANKS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -202,13 +203,16 @@ class Tail:
 
 
 def _header(number: int) -> Any:
-    """The header, with a status that is whole if there is one; None: it is not written yet."""
+    """The header, with a status that is whole if there is one; None: it is not written yet,
+    or is none."""
     header = None
     for _ in range(_TURNS):
         raw = os.pread(number, native.HEADER.itemsize, 0)
         if len(raw) < native.HEADER.itemsize or not raw.startswith(native.MAGIC):
             return None
         header = np.frombuffer(raw, native.HEADER)[0]
+        if not 1 <= header["ranks"] <= MOST_RANKS:
+            return None
         if header["turn"] % 2 == 0:
             break
     return header

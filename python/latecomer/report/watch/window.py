@@ -42,7 +42,7 @@ class Seen:
     @property
     def missing(self) -> list[int]:
         """Ranks whose files are not there."""
-        return sorted(set(range(self.ranks)) - set(self.there))
+        return np.setdiff1d(np.arange(self.ranks), self.there).tolist()
 
 
 class Window:
