@@ -72,6 +72,10 @@ class Belief {
   [[nodiscard]] bool empty() const { return mean_.empty(); }
   /// Returns true if the candidate has been learnt about.
   [[nodiscard]] bool knows(std::string_view name) const;
+  /// False for an arm of an earlier belief: nothing can be learnt of it.
+  [[nodiscard]] bool has(const Arm& arm, std::string_view name) const {
+    return arm.index >= kParts && arm.index < size() && names_[arm.index - kParts] == name;
+  }
   /// The logarithm of the expected cost.
   [[nodiscard]] double log_cost(const Arm& arm) const;
 

@@ -298,7 +298,7 @@ void Chooser::learn(const Selection& selection, std::optional<Seconds> cost) {
   const Seconds moving = rooted(collective) ? elapsed : std::max(0.0, taken);
   call_class.moving += kWeight * (moving - call_class.moving);
   if (rooted(collective)) taken += selection.waiting;
-  if (!(selection.predicted > 0)) return;
+  if (!(selection.predicted > 0) || !call_class.belief.has(selection.arm, selection.name)) return;
   if (!call_class.announced) learnt_ = selection.key;
   call_class.belief.learn(selection.arm, taken / selection.predicted, selection.first);
 }

@@ -58,6 +58,23 @@ TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
   EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
 }
 
+/// What the last call cost becomes known when a new network has made its candidates' prices void.
+TEST(Chooser, MayHearTheCostOfACallWhosePricesAreGone) {
+  World world;
+  warm_up(world);
+  (void)play(world, 30, one_late(0.5), same);
+  Chooser& chooser = world.chooser;
+  const auto [of, left] = chooser.glance(kProblem);
+  ASSERT_TRUE(of->active && !left);
+  chooser.agree_on_network();
+  (void)chooser.decide(kProblem, of);
+  chooser.policy().network.beta *= 2;
+  chooser.agree_on_network();
+  EXPECT_TRUE(of->belief.empty());
+  chooser.miss();
+  EXPECT_TRUE(of->belief.empty());
+}
+
 /// Sender and receiver must cut messages alike, whichever of them set the network first. In
 /// reproducible mode the ranks' networks may differ.
 TEST(Chooser, FollowsANetworkOnceAllRanksHaveSetIt) {
