@@ -60,7 +60,7 @@ def remark(graph: Graph, hosts: Sequence[str], run: float) -> str:
     """A sentence, if these calls take a part of `run`, the time of all ranks; else ""."""
     found = stopped(graph)
     whole = float(found.time.sum())
-    if whole < LITTLE * run:
+    if whole <= LITTLE * run:
         return ""
     told = (f"{percent(whole / run)} of the time is spent in {found.calls:,} calls that take "
             f"{_TIMES:g} times as long as others like them")  # fmt: skip
