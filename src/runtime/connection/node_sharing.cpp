@@ -100,7 +100,8 @@ class Sharing {
       code = context_.me == mates_.front() ? offer(kind) : accept();
       if (code == 0 || channel_.failed()) break;
     }
-    if (code == 0 && !memory_->all_signed(number_)) code = EFAULT;
+    // Without a memory and a code: a rank of the node failed.
+    if (code == 0 && !(memory_ && memory_->all_signed(number_))) code = EFAULT;
     if (code != 0) memory_.reset();
     return code;
   }
