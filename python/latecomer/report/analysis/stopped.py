@@ -1,8 +1,9 @@
 """Calls that take far longer than others after what they waited for: was a rank stopped in them?
 
 A rank that is stopped inside MPI, by a signal or by another process on its core, looks as if it
-moved data. But such a call is far longer than the median one of its place and size, and most often
-it is longest for the rank itself: those that need its data may wait for it in their next call.
+moved data. But such a call is far longer than the rank's median one of its place and size, and
+most often it is longest for the rank itself: those that need its data may wait for it in their next
+call.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import ranks_said
+from ..trace.model import UNKNOWN, ranks_said
 from .blame import late_ranks
+from .events import RECEIVE, SEND
 from .wording import LITTLE, percent
 
 if TYPE_CHECKING:
@@ -37,23 +39,39 @@ class Stopped:
 
 def stopped(graph: Graph) -> Stopped:
     """The calls of a job that are so long."""
-    events, trace = graph.events, graph.trace
     known = ~graph.for_unknown()
-    size = np.full(len(events.rank), -1, np.int64)
-    for number, group in enumerate([*trace.groups, *trace.overlapping]):
-        own = events.source == number
-        size[own] = group.bytes[events.row[own]]
-    rank = events.rank[known]
+    like = _likeness(graph)[:, known]
+    events, ranks = graph.events, graph.trace.ranks
     moving = np.clip(events.end - events.begin - graph.waited(), 0.0, None)[known]
-    _, kind = np.unique(np.column_stack([events.place, size])[known], axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    order = np.lexsort((moving, kind))
-    first = np.flatnonzero(np.diff(kind[order], prepend=-1))
+    order = np.lexsort((moving, *like))
+    fresh = np.ones(len(order), bool)
+    fresh[1:] = (np.diff(like[:, order]) != 0).any(axis=0)
+    first = np.flatnonzero(fresh)
     count = np.diff(np.append(first, len(order)))
-    median = moving[order[first + (count - 1) // 2]][kind] if len(order) else moving
+    median = np.empty_like(moving)
+    median[order] = np.repeat(moving[order[first + count // 2]], count)
     long = (moving > _TIMES * median) & (moving > _SLICE)
-    time = np.bincount(rank[long], (moving - median)[long], trace.ranks)
+    time = np.bincount(like[0, long], (moving - median)[long], ranks)
     return Stopped(graph.times * time, round(graph.times * int(long.sum())))
+
+
+def _likeness(graph: Graph) -> NDArray[np.int64]:
+    """What calls that take equally long share: rank, place, number of ranks or kind, and bytes.
+
+    Of shape (4, events). A root, or a rank that is far away, takes longer than others always.
+    """
+    events, trace = graph.events, graph.trace
+    groups = [*trace.groups, *trace.overlapping]
+    source, row, calls = events.source, events.row, events.source >= 0
+    kind, size = source.astype(np.int64), np.full(len(source), UNKNOWN, np.int64)
+    kind[calls] = np.array([group.size for group in groups], np.int64)[source[calls]]
+    before = np.cumsum([0, *map(len, groups)])
+    of_calls = np.concatenate([np.zeros(0, np.int64), *(group.bytes for group in groups)])
+    size[calls] = of_calls[before[source[calls]] + row[calls]]
+    if trace.messages is not None:
+        moved = (source == RECEIVE) | (source == SEND)
+        size[moved] = trace.messages.bytes[row[moved]]
+    return np.stack([events.rank, events.place, kind, size])
 
 
 def remark(graph: Graph, hosts: Sequence[str], run: float) -> str:
@@ -66,5 +84,6 @@ def remark(graph: Graph, hosts: Sequence[str], run: float) -> str:
             f"{_TIMES:g} times as long as others like them")  # fmt: skip
     ranks, _ = late_ranks(found.time, hosts)
     if ranks:
-        return f"{told}, most of it by {ranks_said(ranks)}: stopped inside MPI, it seems."
-    return f"{told}: ranks are stopped inside MPI, it seems; the trace cannot tell which."
+        part = percent(float(found.time[ranks].sum()) / whole)
+        return f"{told}, {part} of it by {ranks_said(ranks)}: stopped inside them, it seems."
+    return f"{told}: ranks are stopped inside them, it seems; the trace cannot tell which."
