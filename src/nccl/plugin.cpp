@@ -15,7 +15,8 @@ int init(void** context, std::uint64_t communicator, int* mask, const char* name
   *context = nullptr;
   *mask = 0;
   try {
-    Recorder* const recorder = Recorder::of_device(ranks, rank);
+    const bool is_rank = 0 <= rank && rank < ranks;
+    Recorder* const recorder = is_rank ? Recorder::of_device(ranks, rank) : nullptr;
     // NCCL has one mask for all communicators, so one that is not recorded has it, too.
     if (Recorder::any()) *mask = kNcclGroup | kNcclColl | kNcclP2p | kNcclKernelCh | kNcclCeColl;
     if (recorder != nullptr) *context = recorder->open(communicator, name, ranks, rank);

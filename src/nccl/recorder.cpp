@@ -33,17 +33,23 @@ constexpr std::array<Named, 8> kCollectives = {{{"AllReduce", "allreduce", false
                                                 {"Gather", "gather", true, true},
                                                 {"Scatter", "scatter", true, true}}};
 
-/// The bytes of an element by the name of its type, as in ncclFloat16 and ncclFloat8e4m3.
-std::int64_t bytes_of(const char* type) {
+/// The bytes of an element by the name of its type, as in ncclFloat16 and ncclFloat8e4m3; 0: not
+/// known.
+std::int32_t bytes_of(const char* type) {
   if (type == nullptr) return 0;
   const char* const digits = std::strpbrk(type, "0123456789");
-  return digits != nullptr ? std::strtol(digits, nullptr, 10) / 8 : 0;
+  const long bytes = digits != nullptr ? std::strtol(digits, nullptr, 10) / 8 : 0;
+  return bytes <= INT32_MAX ? static_cast<std::int32_t>(bytes) : 0;
 }
 
-std::int64_t product(std::size_t count, std::int64_t bytes, std::int64_t times) {
-  constexpr std::size_t kMost = std::size_t{1} << 48;
-  if (bytes <= 0 || count > kMost) return -1;
-  return static_cast<std::int64_t>(count) * bytes * times;
+/// The bytes of so many elements, so many times; -1: not known.
+std::int64_t product(std::size_t count, std::int32_t bytes, std::int32_t times) {
+  std::int64_t found = 0;
+  if (bytes == 0 || __builtin_mul_overflow(count, bytes, &found) ||
+      __builtin_mul_overflow(found, times, &found)) {
+    return -1;
+  }
+  return found;
 }
 
 }  // namespace
@@ -63,13 +69,13 @@ Recorder::Recorder(std::unique_ptr<trace::File> file) : file_(std::move(file)) {
 std::int64_t Recorder::time_of(std::uint64_t device_ns) {
   const std::int64_t now = now_ns();
   if (device_ns == 0) return now;
-  const auto device = static_cast<std::int64_t>(device_ns);
+  // The device's clock may show anything, so they are subtracted without a sign.
+  const auto own = static_cast<std::uint64_t>(now);
+  const auto fresh = static_cast<std::int64_t>(own - device_ns);
   std::int64_t ahead = ahead_.load(std::memory_order_relaxed);
-  if (ahead == kUnknown && ahead_.compare_exchange_strong(ahead, now - device)) {
-    ahead = now - device;
-  }
-  const std::int64_t time = device + ahead;
-  return std::abs(time - now) < kMostApart ? time : now;
+  if (ahead == kUnknown && ahead_.compare_exchange_strong(ahead, fresh)) ahead = fresh;
+  const auto apart = static_cast<std::int64_t>(device_ns + static_cast<std::uint64_t>(ahead) - own);
+  return apart > -kMostApart && apart < kMostApart ? now + apart : now;
 }
 
 std::uint32_t Recorder::algorithm(const char* name, const char* protocol) {
@@ -111,9 +117,8 @@ trace::Call Recorder::call_of(const NcclEvent& event, Comm& comm) {
     return call;
   }
   call.collective = collectives_[static_cast<std::size_t>(named - kCollectives.begin())];
-  const std::int64_t bytes = bytes_of(own.type);
-  call.element_bytes = static_cast<std::int32_t>(bytes);
-  call.bytes = product(own.count, bytes, named->of_each ? comm.ranks : 1);
+  call.element_bytes = bytes_of(own.type);
+  call.bytes = product(own.count, call.element_bytes, named->of_each ? comm.ranks : 1);
   if (named->has_root && own.root >= 0 && own.root < comm.ranks) call.root = own.root;
   return call;
 }
@@ -187,7 +192,8 @@ void Recorder::stop(const void* channel, std::uint64_t device_ns) {
 
 void Recorder::entered(const Comm& comm, const Operation& operation) {
   const std::lock_guard lock(guard_);
-  if (ended_ || inside_.size() >= kMostInside) return;
+  // Another thread may have told of its end meanwhile.
+  if (ended_ || operation.is_complete() || inside_.size() >= kMostInside) return;
   Status status;
   status.since = operation.begin();
   if (const auto* const message = std::get_if<trace::Message>(&operation.about().record)) {

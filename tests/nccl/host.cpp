@@ -4,40 +4,43 @@
 //   nccl_host PLUGIN VERSION < SCRIPT                 VERSION: 4, 5 or 6
 //   nccl_host bench PLUGIN VERSION CALLS CHANNELS
 //   nccl_host threads PLUGIN VERSION CALLS
-// A line of a script, whose names of communicators and events are words:
-//   calendar NS                       what the clock of the calendar is ahead of the other one
-//   at NS                             the clock shows this from now on
-//   device N                          the one that CUDA says this process has chosen; by default
-//   none thread N                          the next lines are carried out by this thread init COMM
-//   HASH NAME RANKS RANK    NAME - is none; prints the mask, and if there is a context finalize
-//   COMM group EVENT COMM                  the device has one kernel for what is of it coll EVENT
-//   COMM FUNC COUNT TYPE CHANNELS ROOT GROUP     GROUP - is none p2p EVENT COMM FUNC COUNT TYPE
-//   CHANNELS PEER GROUP other EVENT COMM KIND             an event that nobody asked for; its
-//   handle must be null kernel EVENT PARENT COMM CHANNEL NS   by the device's clock done EVENT NS
-//   the state of a kernel; NS - : no arguments stop EVENT unload                            as NCCL
-//   does after its last communicator fork                              a child ends by exit() die
-//   the process ends at once
+//
+// The lines of a script, whose names of communicators and events are words:
+// - calendar NS              what the clock of the calendar is ahead of the other one
+// - at NS                    the clock shows this from now on
+// - device N                 the one that CUDA says this process has chosen; by default none
+// - thread N                 the next lines are carried out by this thread
+// - init COMM HASH NAME RANKS RANK      NAME -: none; prints the mask, and if there is a context
+// - finalize COMM
+// - group EVENT COMM         the device has one kernel for what is of it
+// - coll EVENT COMM FUNC COUNT TYPE CHANNELS ROOT GROUP      GROUP -: none
+// - p2p EVENT COMM FUNC COUNT TYPE CHANNELS PEER GROUP
+// - other EVENT COMM KIND    an event that nobody asked for; its handle must be null
+// - kernel EVENT PARENT COMM CHANNEL NS      by the device's clock
+// - done EVENT NS            the state of a kernel; NS -: no arguments
+// - stop EVENT
+// - unload                   as NCCL does after its last communicator
+// - fork                     a child ends by exit()
+// - die                      the process ends at once
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "api.hpp"
+#include "worker.hpp"
 
 namespace {
 
@@ -145,40 +148,6 @@ Loaded load(const char* path, int version) {
     return {library, std::make_unique<PluginOf<api::Profiler5, api::Event5>>(symbol)};
   return {library, std::make_unique<PluginOf<api::Profiler6, api::Event6>>(symbol)};
 }
-
-/// A thread that carries out one piece of work after the other.
-class Worker {
- public:
-  Worker() : thread_([this] { run(); }) {}
-  ~Worker() {
-    hand({});
-    thread_.join();
-  }
-  void hand(std::function<void()> work) {
-    std::unique_lock lock(guard_);
-    work_ = std::move(work);
-    has_work_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !has_work_; });
-  }
-
- private:
-  void run() {
-    std::unique_lock lock(guard_);
-    for (bool goes_on = true; goes_on;) {
-      changed_.wait(lock, [this] { return has_work_; });
-      goes_on = static_cast<bool>(work_);
-      if (goes_on) work_();
-      has_work_ = false;
-      changed_.notify_all();
-    }
-  }
-  std::mutex guard_;
-  std::condition_variable changed_;
-  std::function<void()> work_;
-  bool has_work_ = false;
-  std::thread thread_;
-};
 
 class Player {
  public:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from install_helpers import BUILD
+from latecomer.core.compiled import core
+from latecomer.report.trace import Words, native_file
+from latecomer.report.trace.left_out import LeftOut
 
 PLUGIN, HOST = BUILD / "liblatecomer_nccl.so", BUILD / "nccl_host"
 CALENDAR = 1_764_180_000 * 10**9  # nanoseconds since 1970: the job's begin
@@ -149,3 +152,36 @@ def looping(arrival, leave, clocks, *, comm="w"):
         own.say(leave.max() + 0.1, "finalize", comm)
         found.append(own)
     return found
+
+
+def words_of(calls, *, comm="w", begin=1.0, rank=0, ranks=2, lost=(), **more):
+    """A process with so many calls, 1 ms each; `lost`: those that the device does not finish."""
+    own = Process(rank)
+    own.say(0.1, "init", comm, 7, "all", ranks, rank)
+    for call in range(calls):
+        since = begin + 0.01 * call
+        own.add(Op(comm, "AllReduce", since, since + 1e-3, call),
+                lost=(0, 1) if call in lost else (), **more)  # fmt: skip
+    return own
+
+
+def untimed(count):
+    """The line about calls without times."""
+    return (f"latecomer: not in the trace: {count} of NCCL's calls, of which it was not told when "
+            "the device began and ended them\n")  # fmt: skip
+
+
+def sequences(folder):
+    """By the communicator's number among those of its key, the calls that rank 0's file has."""
+    (file, *_) = native_file.read([folder / "rank-0.trace"], LeftOut())
+    return {
+        comm.key[1]: core.match_calls([(numbered(file), comm.place)], False, 0)
+        .columns(np.zeros(1, np.int64))["sequence"].tolist()
+        for comm in file.comms.values()
+    }  # fmt: skip
+
+
+def numbered(file):
+    """The compiled part of a file, whose texts are numbered."""
+    file.number_texts(Words())
+    return file.own

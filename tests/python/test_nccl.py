@@ -8,10 +8,25 @@ import pytest
 from latecomer.core.compiled import core
 from latecomer.report.analysis.answer import facts
 from latecomer.report.analysis.lateness import analyse
-from latecomer.report.trace import Words, native_file, read
+from latecomer.report.trace import native_file, read
 from latecomer.report.trace.left_out import LeftOut
 from latecomer.report.watch.watcher import Watcher
-from nccl_helpers import CALENDAR, HOST, PLUGIN, Clock, Op, Process, loop, looping, play, run
+from nccl_helpers import (
+    CALENDAR,
+    HOST,
+    PLUGIN,
+    Clock,
+    Op,
+    Process,
+    loop,
+    looping,
+    numbered,
+    play,
+    run,
+    sequences,
+    untimed,
+    words_of,
+)
 
 
 @pytest.mark.parametrize(("version", "ranks"), [(4, 4), (5, 64), (6, 4)])
@@ -148,38 +163,6 @@ def test_a_job_with_all_that_may_happen(tmp_path, seed):
 # ---- life and trouble
 
 
-def words_of(calls, *, comm="w", begin=1.0, rank=0, ranks=2, lost=(), **more):
-    """A process with so many calls, 1 ms each; `lost`: those that the device does not finish."""
-    own = Process(rank)
-    own.say(0.1, "init", comm, 7, "all", ranks, rank)
-    for call in range(calls):
-        since = begin + 0.01 * call
-        own.add(Op(comm, "AllReduce", since, since + 1e-3, call),
-                lost=(0, 1) if call in lost else (), **more)  # fmt: skip
-    return own
-
-
-def untimed(count):
-    """The line about calls without times."""
-    return (f"latecomer: not in the trace: {count} of NCCL's calls, of which it was not told when "
-            "the device began and ended them\n")  # fmt: skip
-
-
-def sequences(folder):
-    """By the communicator's number among those of its key, the calls that rank 0's file has."""
-    (file, *_) = native_file.read([folder / "rank-0.trace"], LeftOut())
-    return {
-        comm.key[1]: core.match_calls([(numbered(file), comm.place)], False, 0)
-        .columns(np.zeros(1, np.int64))["sequence"].tolist()
-        for comm in file.comms.values()
-    }  # fmt: skip
-
-
-def numbered(file):
-    file.number_texts(Words())
-    return file.own
-
-
 def test_without_a_folder_nothing_is_recorded_and_the_first_rank_says_so():
     said = [run(words_of(3, rank=rank).script(), None, ranks=2, rank=rank) for rank in range(2)]
     assert [out for out, _ in said] == ["w: mask 0, not recorded\n"] * 2
@@ -298,22 +281,6 @@ def test_each_device_of_a_process_is_a_rank(tmp_path):
     found = analyse(read(tmp_path / "trace"))
     assert not found.trace.remarks
     assert list(facts(found).late) == [2]
-
-
-def test_odd_calls_do_no_harm(tmp_path):
-    own = words_of(1)
-    for at, line in enumerate([
-        "init x 8 - 0 0", "init y 8 - 2 2", "init z 8 - 2 -1", "coll a x AllReduce 1 ncclInt8 2 0",
-        "coll b w Odd 1 odd 0 -9", "kernel bk b w 200 9", "done bk -", "stop bk", "stop bk",
-        "p2p c w Send 1 ncclInt8 1 5", "p2p d w Send 1 ncclInt8 1 -1", "kernel dk d w 0 1",
-        "coll f w AllGather 99999999999999999999 ncclFloat8e4m3 1 0", "kernel fk f w 0 77",
-        "done fk 80", "kernel fj fk w 0 1", "other g w 8", "other h w 4096", "fork",
-    ]):  # fmt: skip
-        own.say(2 + 0.001 * at, line)
-    out, said = run(own.script(), tmp_path / "trace", ranks=2, rank=0)
-    assert [line.split()[-2] for line in out.splitlines()] == ["4167,", "not", "not", "not"]
-    assert said == untimed(1)  # the copy engines' one
-    assert sequences(tmp_path / "trace") == {0: [0, 1, 2]}
 
 
 def test_a_job_that_hangs_and_dies_shows_who_has_not_come(tmp_path):
