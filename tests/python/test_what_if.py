@@ -235,6 +235,15 @@ def test_what_takes_too_long_is_left_out_and_says_so():
     assert "set --budget to more" in distrust(found)
 
 
+def test_of_a_run_that_takes_no_time_nothing_is_told():
+    words = Words()
+    trace = trace_of([group_of(np.zeros((4, 3)), np.zeros((4, 3)), words)], words)
+    found = what_if(trace, analyse(trace).run_seconds, seconds=0.2)
+    assert found.repeated is not None
+    assert not found.trusted
+    assert "the run took 0 s" in distrust(found)
+
+
 def test_efficiencies_are_those_of_pop():
     """Ranks 0, 2 and 3 compute 10 ms and rank 1 30 ms, then data move for 5 ms."""
     trace = made_up(calls=50)

@@ -128,7 +128,9 @@ class WhatIf:
     @property
     def simulator_error(self) -> float:
         """The repeated run's time, as a part of the measured, minus 1; infinite: not known."""
-        return self.repeated.seconds / self.measured - 1 if self.repeated else np.inf
+        if self.repeated is None or self.measured <= 0:
+            return np.inf
+        return self.repeated.seconds / self.measured - 1
 
     @property
     def trusted(self) -> bool:
