@@ -300,8 +300,8 @@ def test_the_watch_ends_with_a_job_that_was_killed(tmp_path):
         assert not job.look(watcher, 5.0).over
         view = job.look(watcher, 20.0)
     assert view.over
-    assert sentence(view) == ("The processes of ranks 0, 1, 2 and 3 are gone, before MPI_Finalize; "
-                              "no other rank goes on.")  # fmt: skip
+    assert sentence(view) == ("The processes of ranks 0, 1, 2 and 3 are gone, before the end of the "
+                              "program; no other rank goes on.")  # fmt: skip
 
 
 @pytest.mark.parametrize(("pid", "gone"), [(ended_process, True), (os.getpid, False)])

@@ -90,7 +90,7 @@ def _again(view: View) -> str:
 def _ended(seen: Seen) -> str:
     left = sorted(set(seen.there) - set(seen.ended))
     if left:
-        return (f"The processes of {ranks_said(left)} are gone, before MPI_Finalize; "
+        return (f"The processes of {ranks_said(left)} are gone, before the end of the program; "
                 "no other rank goes on.")  # fmt: skip
     return f"All {seen.ranks} ranks have ended." if seen.ranks > 1 else "The rank has ended."
 
