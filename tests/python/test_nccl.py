@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from latecomer import cli
 from latecomer.core.compiled import core
 from latecomer.report.analysis.answer import facts
 from latecomer.report.analysis.lateness import analyse
@@ -315,6 +316,24 @@ def test_the_watch_names_who_is_late_now(tmp_path):
     assert view.late == (2,)
     assert not view.stuck
     assert not view.over
+
+
+def test_clocks_that_only_messages_connect_are_not_compared(tmp_path, capsys):
+    """Nobody knows how long the run took by any clock of all ranks: so nothing is simulated."""
+    rng, own = np.random.default_rng(7), []
+    for rank, what in enumerate(("Send", "Recv")):
+        each = words_of(0, rank=rank)
+        each.clock = Clock.apart(rng)
+        for call in range(20):
+            each.add(Op("w", what, 1 + 0.1 * call, 1.05 + 0.1 * call, peer=1 - rank))
+        each.say(4, "finalize w")
+        own.append(each)
+    assert play(tmp_path / "trace", own) == []
+    assert cli.run(["report", str(tmp_path / "trace")]) == 0
+    said = capsys.readouterr()
+    assert "Nobody is named: the clocks of some ranks are not comparable." in said.out
+    assert "What if" not in said.out
+    assert "no what-if: the clocks of some ranks are not comparable" in said.err
 
 
 def watched(folder, seconds):

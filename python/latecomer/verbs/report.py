@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -360,6 +361,9 @@ def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | 
     from ..report.analysis.what_if import what_if
 
     named, found = networks.chosen(network), seen.found
+    if math.isinf(found.clock_error):
+        say("no what-if: the clocks of some ranks are not comparable")
+        return None
     with progress_bar() as bar:
         task = bar.add_task("what if", total=1)
         try:
