@@ -20,7 +20,9 @@ import argparse
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from statistics import fmean
 
@@ -174,12 +176,21 @@ def main() -> None:
     print(summary(long))
 
 
+def _assumed(word: str) -> str:
+    """The word itself. Raises argparse.ArgumentTypeError."""
+    with suppress(ValueError):
+        if word in ("true", "default") or 0 < float(word) < inf:
+            return word
+    raise argparse.ArgumentTypeError(f"'{word}'; right would be true, default, or a factor, as 300")
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", default="random")
     parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
     parser.add_argument("--calls", type=int, default=120)
-    parser.add_argument("--assumed", default="default", help="true, default, or a factor")
+    parser.add_argument("--assumed", type=_assumed, default="default",
+                        help="true, default, or a factor")  # fmt: skip
     parser.add_argument("--wisdom", choices=("none", "again", "same", "other"), default="none")
     parser.add_argument("--free", action="store_true")
     parser.add_argument("--out", type=argparse.FileType("w"))

@@ -128,7 +128,7 @@ def _draw(turns: list[Turn], file: Path) -> None:
         axes.bar([x + 0.27 * (place - 1) for x in range(len(programs))], heights, 0.25, label=label)
     axes.set_xticks(range(len(programs)), [name.replace(" ", "\n") for name in programs])
     axes.set_ylabel("processor time of the job, s")
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=3)
     figure.savefig(file, metadata={"Date": None})
 
 

@@ -41,7 +41,7 @@ TEXTS = {
     ("authors", "paper/paper.md"): ("authors:\n{paper}", ""),
 }  # fmt: skip
 FORMS = {"repository": r"https://[^\s\"<>]+[^\s\"<>/]", "contact": r"[^\s\"<>]+@[^\s\"<>]+",
-         "authors": r"[^\"{}<>\n]+"}  # fmt: skip
+         "authors": r"\w[^\"{}<>:#;]*(; *\w[^\"{}<>:#;]*)*"}  # fmt: skip
 EXAMPLES = {"repository": "https://example.org/latecomer", "contact": "latecomer@example.org",
             "authors": "Lovelace, Ada; the latecomer developers"}  # fmt: skip
 

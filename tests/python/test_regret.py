@@ -5,6 +5,7 @@ they are the same on every machine. Each row has what was measured; a change of 
 lowers a number lowers it here, too.
 """
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
 
+import regret
 from regret import Regret, measure
 from regret_worlds import IMBALANCES, PATHOLOGIES, pathology, random_world
 
@@ -91,3 +93,19 @@ def test_worlds_are_of_all_kinds_and_the_same_for_a_seed():
     assert again.costs == worlds[7].costs
     assert (again.compute == worlds[7].compute).all()
     assert (again.compute >= 0).all()
+
+
+def test_a_factor_multiplies_the_times_of_a_network_alone():
+    costs = "alpha=50us,beta=8.5ns,gamma=1e-01ns,exchange=1.6"
+    assert regret.scaled(costs, 2) == "alpha=100.0us,beta=17.0ns,gamma=0.2ns,exchange=1.6"
+
+
+@pytest.mark.parametrize("word", ["ture", "", "0", "-2", "inf", "nan"])
+def test_other_words_for_the_assumed_costs_are_refused(word):
+    with pytest.raises(argparse.ArgumentTypeError, match=f"'{word}'; right would be true"):
+        regret._assumed(word)
+
+
+@pytest.mark.parametrize("word", ["true", "default", "300", "1e-2"])
+def test_words_for_the_assumed_costs(word):
+    assert regret._assumed(word) == word
