@@ -32,12 +32,11 @@ class Belief {
   static constexpr double kLibrary = 1.0;   // the library's cost by the best program's price
   static constexpr double kChance = 0.15;   // a call by others of the same candidate, at first
   static constexpr double kLeastChance = 0.03;
-  static constexpr double kFirst = 0.5;      // the first call by the later ones
-  static constexpr double kRenewal = 0.125;  // part of what is known of chance that a call renews
-  static constexpr double kForget = 0.005;   // that each call adds to what is known
-  static constexpr double kChanged = 0.25;   // each of the network's costs since an earlier job
-  static constexpr double kMostCommon =
-      4.6;                               // a factor of 100: wisdom that claims more is no wisdom
+  static constexpr double kFirst = 0.5;       // the first call by the later ones
+  static constexpr double kRenewal = 0.125;   // part of what is known of chance that a call renews
+  static constexpr double kForget = 0.005;    // that each call adds to what is known
+  static constexpr double kChanged = 0.25;    // each of the network's costs since an earlier job
+  static constexpr double kMostCommon = 4.6;  // a factor of 100, which wisdom may claim at most
   static constexpr double kMostOff = 3;  // calls that are off by more deviations count as so many
 
   /// A candidate at a price.

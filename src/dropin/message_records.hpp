@@ -1,5 +1,5 @@
-// What the trace tells of messages and of collectives that a request completes:
-// from the call that begins an operation to the one that completes it.
+// What the trace tells of messages and of collectives that a request completes: from the call that
+// begins an operation to the one that completes it.
 #pragma once
 
 #include <cstdint>
@@ -39,17 +39,15 @@ void recording(Work&& work) try {
   UserCode::forget();
   work();
 } catch (const RefusedByMpi&) {
-  // There is no such communicator, but MPICH says that all is well after an
-  // error handler.
+  // There is no such communicator, but MPICH says that all is well after an error handler.
 } catch (const std::exception&) {
   if (UserCode::threw()) throw;
   trace::lose_message(0);  // which one is not known
 }
 
 [[nodiscard]] std::int64_t bytes_of(const Data& data);
-/// Sets what is known of an operation when it begins. Returns false if there is
-/// nothing to record. After an error handler of the program MPICH says that all
-/// is well, so `to` may be wrong.
+/// Sets what is known of an operation when it begins. Returns false if there is nothing to record.
+/// After an error handler of the program MPICH says that all is well, so `to` may be wrong.
 [[nodiscard]] bool describe(trace::Message& record, const Posting& posting, const To& to);
 void set_wildcards(trace::Message& record, const To& from);
 /// Sets what came.
@@ -58,8 +56,7 @@ void set_from(trace::Message& record, const MPI_Status& status);
 void write(trace::Message record, const Ending& ending);
 /// `status`: null where neither the program nor we have one.
 void write(const Pending& done, const MPI_Status* status, const Ending& ending);
-/// A message whose end is not known. What others wait for is the posting of a
-/// send.
+/// A message whose end is not known. What others wait for is the posting of a send.
 void lose(const Pending& pending, const void* site);
 
 /// An operation whose request the program got just now.
@@ -72,8 +69,7 @@ void completed(MPI_Request before, const MPI_Request* place, const MPI_Status* s
 /// It has failed for this request.
 void failed(MPI_Request before, const MPI_Request* place);
 
-/// A call that completes requests, or starts several, is entered. Returns its
-/// entry.
+/// A call that completes requests, or starts several, is entered. Returns its entry.
 [[nodiscard]] inline std::int64_t enter_wait() {
   unseen::write();
   recorded = false;

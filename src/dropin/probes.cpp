@@ -5,8 +5,7 @@
 namespace latecomer::messages {
 namespace {
 
-/// A message that a probe has found. Its receive gets a number now, since now
-/// it is matched.
+/// A message that a probe has found. Its receive gets a number now, since now it is matched.
 void found(const Posting& posting, const To& from, MPI_Message message, const MPI_Message* place) {
   if (message == MPI_MESSAGE_NO_PROC || message == MPI_MESSAGE_NULL) return;
   Pending fresh;
@@ -31,8 +30,7 @@ void probed(const Posting& posting, const To& from, const MPI_Status& status,
   write(record, wait);
 }
 
-/// A probe that did not wait, with its number: it may be the last of several
-/// that did together.
+/// A probe that did not wait, with its number: it may be the last of several that did together.
 Posting post_polled(const unseen::Polled& since) {
   return post_with({since.begin - since.between, 0});
 }

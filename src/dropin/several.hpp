@@ -9,11 +9,9 @@
 
 namespace latecomer::messages {
 
-/// So many of anything, on the stack if they are few: a thread of the program
-/// may have a small one.
+/// So many of anything, on the stack if they are few: a thread of the program may have a small one.
 template <class Each>
-class Some {  // NOLINT(cppcoreguidelines-pro-type-member-init): MPI or a copy
-              // fills what is used
+class Some {  // NOLINT(cppcoreguidelines-pro-type-member-init): MPI or a copy fills what is used
  public:
   [[nodiscard]] Each* make(std::size_t count) {
     if (count <= kFew) return few_;
@@ -27,8 +25,7 @@ class Some {  // NOLINT(cppcoreguidelines-pro-type-member-init): MPI or a copy
   std::unique_ptr<Each[]> many_;
 };
 
-/// The requests of a call that may complete several of them, as they were
-/// before it.
+/// The requests of a call that may complete several of them, as they were before it.
 class Several {
  public:
   Several(int count, MPI_Request* requests, MPI_Status* statuses)

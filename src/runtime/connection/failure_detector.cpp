@@ -52,7 +52,7 @@ void FailureDetector::send_failure(Rank peer) {
   MPI_Request request = MPI_REQUEST_NULL;
   PMPI_Isend(kept_notice_, sizeof(Notice), MPI_BYTE, link_.place(peer), link_.tag(Tags::kFailures),
              link_.comm(), &request);
-  PMPI_Request_free(&request);
+  if (request != MPI_REQUEST_NULL) PMPI_Request_free(&request);  // null: MPI refused the send
 }
 
 std::optional<std::string> FailureDetector::check() {

@@ -21,8 +21,8 @@ Seconds processor_time() {
 
 }  // namespace
 
-/// Half of an expected wait is slept away at once, as far as a sleep may be late if the expectation
-/// is wrong.
+/// A sleep takes `part` of the wait so far. It may be longer than `longest` where polls are dear,
+/// or where the wait is expected to last for twice as long.
 Seconds Sleeps::after(Seconds waited, Seconds cost, Seconds left) const {
   if (waited <= patience && left <= kLong) return 0;
   const Seconds most = std::max({longest, polls * cost, left / 2});

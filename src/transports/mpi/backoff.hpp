@@ -48,8 +48,8 @@ class Backoff {
   Backoff(const Sleeps& sleeps, Sleeping when) : sleeps_(sleeps), when_(when) {}
 
   void progressed() { waits_ = false; }
-  /// Called after a poll without progress, at `now` on a clock in seconds. The first pause after
-  /// progress does not sleep, and the wait counts from it.
+  /// Called after a poll without progress, at `now` on a clock in seconds. The wait counts from
+  /// the first pause after progress, which sleeps only if a long wait is expected.
   void pause(Seconds now) {
     pause(now, 0, sleeps_, [](Seconds seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
