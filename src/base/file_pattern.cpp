@@ -21,7 +21,7 @@ std::string name_of_job(Variable variable) {
 
 /// Makes a text usable as a part of a file's name.
 std::string as_word(std::string text) {
-  const auto odd = [](unsigned char c) {
+  const auto odd = [](char c) {
     const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');  // in any locale
     const bool digit = c >= '0' && c <= '9';
     return !letter && !digit && std::string_view("-_.@").find(c) == std::string_view::npos;

@@ -32,7 +32,7 @@ struct Handle {
     const std::uint64_t bits = (((kind << kSlotBits | slot) << kChannelBits) | part)
                                    << kNumberBits |
                                (number & ((std::uint64_t{1} << kNumberBits) - 1));
-    return reinterpret_cast<void*>(bits);
+    return reinterpret_cast<void*>(bits);  // NOLINT(performance-no-int-to-ptr): NCCL keeps it
   }
   [[nodiscard]] static Handle unpack(const void* packed) {
     auto bits = reinterpret_cast<std::uint64_t>(packed);

@@ -50,7 +50,7 @@ class Recorder {
 
  private:
   struct Inside {
-    const Operation* operation;
+    const Operation* operation = nullptr;
     trace::Status status;
   };
   struct Algorithm {

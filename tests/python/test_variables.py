@@ -12,7 +12,7 @@ from latecomer.launch.mpi import LaunchError
 from scenes_helpers import ROOT, both_families, run_scene
 
 OF_THE_LIBRARY = ["NETWORK", "NODES", "PROGRESS", "REPRODUCIBLE", "RULES", "STATS", "TRACE",
-                  "WISDOM"]  # fmt: skip
+                  "WAIT", "WISDOM"]  # fmt: skip
 OF_THE_COMMAND = ["LATECOMER_MPI", "LATECOMER_NETWORK", "LATECOMER_PROGRAMS", "XDG_CONFIG_HOME"]
 OF_THE_DROP_IN = ["ALGORITHM", "LOG", "SUMMARY"]
 OF_JOBS = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "MPI_LOCALRANKID"]
