@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
-from latecomer.command.declare import Group, Parameter, parameters  # noqa: E402
+from latecomer.command.declare import Parameter, parameters  # noqa: E402
 from latecomer.verbs.commands import COMMANDS  # noqa: E402
 from latecomer.verbs.options import COMMON, SHORT  # noqa: E402
 
@@ -17,15 +17,11 @@ PAGE = ROOT / "docs" / "commands.md"
 BEGIN, END = "<!-- options -->\n", "<!-- /options -->\n"
 
 
-def verbs(group: Group = COMMANDS, path: str = "") -> Iterator[tuple[str, list[Parameter]]]:
+def verbs() -> Iterator[tuple[str, list[Parameter]]]:
     """The name and the options of each verb."""
-    for name, found in group.commands.items():
-        here = f"{path} {name}".strip()
-        if isinstance(found, Group):
-            yield from verbs(found, here)
-        else:
-            every = parameters(group.verb(name))
-            yield here, [each for each in every if each.option.names and not each.option.hidden]
+    for words, verb in COMMANDS.verbs():
+        every = parameters(verb)
+        yield words, [each for each in every if each.option.names and not each.option.hidden]
 
 
 def table() -> str:

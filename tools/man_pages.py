@@ -10,20 +10,14 @@ import textwrap
 from pathlib import Path
 
 from latecomer.cli import COMMANDS
-from latecomer.command.declare import Group, Parameter, Verb, parameters
+from latecomer.command.declare import Parameter, Verb, parameters
 from latecomer.command.help import row
 
 
-def pages(version: str, group: Group = COMMANDS, path: str = "latecomer") -> dict[str, str]:
+def pages(version: str) -> dict[str, str]:
     """The text of each page, by name."""
-    found = {}
-    for name, inside in group.commands.items():
-        here = f"{path} {name}"
-        if isinstance(inside, Group):
-            found |= pages(version, inside, here)
-        else:
-            found[f"{here.replace(' ', '-')}.1"] = _page(group.verb(name), here, version)
-    return found
+    every = [(f"latecomer {words}", verb) for words, verb in COMMANDS.verbs()]
+    return {f"{path.replace(' ', '-')}.1": _page(verb, path, version) for path, verb in every}
 
 
 def _page(verb: Verb, path: str, version: str) -> str:

@@ -21,7 +21,7 @@ from latecomer.atlas.figures import figures
 from latecomer.base.errors import UserError
 from latecomer.base.plain import plain
 from latecomer.cli import _OF_CORE
-from latecomer.command.declare import Group, UsageError, options_of, parameters
+from latecomer.command.declare import UsageError, options_of, parameters
 from latecomer.command.parse import read as read_words
 from latecomer.core import networks, registry
 from latecomer.core.compiled import core
@@ -128,12 +128,7 @@ def _words(path):
             plain(str(error))
 
 
-def _verbs(group: Group):
-    for name, found in group.commands.items():
-        yield from _verbs(found) if isinstance(found, Group) else [group.verb(name)]
-
-
-VERBS = [(parameters(verb), options_of(verb)) for verb in _verbs(COMMANDS)]
+VERBS = [(parameters(verb), options_of(verb)) for _, verb in COMMANDS.verbs()]
 VALUES = (
     spec.parse_rate, spec.parse_bytes, spec.parse_skew, networks.chosen,
     lambda text: core.parse_bytes("--bytes", text),

@@ -24,7 +24,6 @@ from latecomer.report.trace.waits import waiting
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 KINETO = Path(__file__).parent / "kineto"
-HOW_TO = Path(__file__).parents[2] / "docs/howto/who-is-late.md"
 
 
 # ---- the cost

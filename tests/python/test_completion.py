@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from latecomer import cli
-from latecomer.verbs import completion
+from latecomer.command.declare import parameters
 from latecomer.verbs.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
@@ -52,8 +52,13 @@ def test_words_are_completed_by_bash(capsys, tmp_path):
 def declared():
     """The names of all options that each verb shows."""
     return {
-        path: [name for each in found if not each.option.hidden for name in each.option.names]
-        for path, found in completion._verbs(COMMANDS, "")
+        words: [
+            name
+            for each in parameters(verb)
+            if not each.option.hidden
+            for name in each.option.names
+        ]
+        for words, verb in COMMANDS.verbs()
     }
 
 

@@ -178,11 +178,9 @@ def test_the_oldest_python_reads_the_declarations_of_all_verbs():
         pytest.skip(f"no Python {oldest}")
     script = """
 from latecomer.cli import COMMANDS
-from latecomer.command.declare import Group, parameters
-def read(group):
-    for name, inside in group.commands.items():
-        read(inside) if isinstance(inside, Group) else parameters(group.verb(name))
-read(COMMANDS)
+from latecomer.command.declare import parameters
+for _, verb in COMMANDS.verbs():
+    parameters(verb)
 """
     said = subprocess.run(
         [pythons[-1], "-B", "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT / "python")},

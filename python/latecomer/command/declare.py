@@ -7,7 +7,7 @@ verbs share options by inheritance.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from importlib import import_module
 from inspect import get_annotations
@@ -204,3 +204,11 @@ class Group:
         """The function, loaded now."""
         module, _, function = self.commands[name].partition(":")
         return getattr(import_module(module), function)
+
+    def verbs(self) -> Iterator[tuple[str, Verb]]:
+        """The words of each verb, as in "lab run", and its function, loaded now."""
+        for name, found in self.commands.items():
+            if isinstance(found, Group):
+                yield from ((f"{name} {words}", verb) for words, verb in found.verbs())
+            else:
+                yield name, self.verb(name)

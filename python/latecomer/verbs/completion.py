@@ -47,21 +47,11 @@ def completion(shell: Shell) -> None:
     """
     if shell not in _SHELLS:
         raise bad_value("SHELL", f"'{shell}'; give {' or '.join(_SHELLS)}")
-    found = list(_verbs(COMMANDS, ""))
+    found = [(words, parameters(verb)) for words, verb in COMMANDS.verbs()]
     text = _BASH.replace("@VERBS@", "\n".join(_verb_lines(COMMANDS)))
     text = text.replace("@VALUES@", "\n".join(_value_lines(found)))
     text = text.replace("@WORDS@", "\n".join(_word_lines(COMMANDS, found)))
     print((_ZSH if shell == "zsh" else "") + text, end="")
-
-
-def _verbs(group: Group, path: str) -> Iterator[tuple[str, list[Parameter]]]:
-    """The path and the parameters of each verb."""
-    for name, found in group.commands.items():
-        here = f"{path} {name}".strip()
-        if isinstance(found, Group):
-            yield from _verbs(found, here)
-        else:
-            yield here, parameters(group.verb(name))
 
 
 def _groups(group: Group) -> Iterator[tuple[str, Group]]:
