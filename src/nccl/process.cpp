@@ -85,7 +85,7 @@ void Recorder::end() {
     while (comm.recorder == this && comm.done.load() < comm.next.load()) write_first(comm);
   }
   ended_ = true;
-  file_->end(std::max(now_ns(), last_));
+  file_->end(std::max(trace::now_ns(), last_));
   const auto tell = [](std::uint64_t count, const std::string& why) {
     if (count > 0)
       report("not in the trace: " + std::to_string(count) + " of NCCL's calls, " + why);
@@ -149,7 +149,7 @@ void Recorder::close(Comm& comm) {
   const std::lock_guard lock(own.guard_);
   if (!comm.is_open.exchange(false) || own.ended_) return;
   while (comm.done.load() < comm.next.load()) own.write_first(comm);
-  if (--own.open_ == 0) own.file_->set_end(std::max(now_ns(), own.last_));
+  if (--own.open_ == 0) own.file_->set_end(std::max(trace::now_ns(), own.last_));
 }
 
 }  // namespace latecomer::nccl

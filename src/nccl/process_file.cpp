@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <optional>
 #include <utility>
 
@@ -18,11 +17,6 @@ namespace {
 constexpr const char* kFolder = "LATECOMER_TRACE";
 constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
 
-std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 std::optional<std::string> variable(const char* name) {
   const char* const found = secure_getenv(name);
   if (found == nullptr || *found == '\0') return std::nullopt;
@@ -58,8 +52,6 @@ void report(const std::string& line) {
   (void)write_all(STDERR_FILENO, "latecomer: " + line + '\n');
 }
 
-std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
-
 std::unique_ptr<trace::File> make_file(Place in_communicator, bool asks_launcher) {
   const Place place = asks_launcher ? place_in_job(in_communicator) : in_communicator;
   const auto pattern = variable(kFolder);
@@ -69,27 +61,19 @@ std::unique_ptr<trace::File> make_file(Place in_communicator, bool asks_launcher
     }
     return nullptr;
   }
-  trace::Header header;
-  header.rank = place.rank;
-  header.ranks = place.ranks;
-  header.pid = static_cast<std::uint64_t>(getpid());
-  header.begin = now_ns();
-  header.real = clock_ns(CLOCK_REALTIME) - header.begin;
+  char host[64] = "";
+  gethostname(host, sizeof host - 1);
+  trace::Header header =
+      trace::header_of(place.rank, place.ranks, host, LATECOMER_VERSION " in NCCL");
   header.messages = 1;
-  header.limit = trace::kDefaultBytes;
   if (const auto text = variable(kBytes)) try {
       header.limit = trace::read_limit(*text);
     } catch (const Error& error) {
       if (place.rank == 0) report(std::string(kBytes) + " is not used: " + error.what());
     }
-  char host[64] = "";
-  gethostname(host, sizeof host - 1);
-  trace::write_text(header.host, host);
-  trace::write_text(header.library, LATECOMER_VERSION " in NCCL");
   const std::string folder = expanded(*pattern, place.rank, variable);
-  const std::string name = "rank-" + std::to_string(place.rank) + ".trace";
   std::string why;
-  auto made = trace::File::make(folder, name, header, header.limit, why);
+  auto made = trace::File::make(folder, header, why);
   if (!made) {
     report(std::string(kFolder) + ": rank " + std::to_string(place.rank) +
            " cannot write a trace of NCCL in '" + folder + "' (" + why + ')');

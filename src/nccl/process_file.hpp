@@ -21,7 +21,4 @@ struct Place {
 /// A line on stderr.
 void report(const std::string& line);
 
-/// The time as files have it.
-[[nodiscard]] std::int64_t now_ns();
-
 }  // namespace latecomer::nccl

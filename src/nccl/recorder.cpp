@@ -67,7 +67,7 @@ Recorder::Recorder(std::unique_ptr<trace::File> file) : file_(std::move(file)) {
 /// Of the process's clock, which the device's one is moved to by the same time always: so its pace
 /// stays, and readers compare clocks.
 std::int64_t Recorder::time_of(std::uint64_t device_ns) {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = trace::now_ns();
   if (device_ns == 0) return now;
   // The device's clock may show anything, so they are subtracted without a sign.
   const auto own = static_cast<std::uint64_t>(now);

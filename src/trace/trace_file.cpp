@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,18 @@ namespace {
 constexpr std::uint64_t kGrowth = 1 << 20;  // bytes
 constexpr std::uint64_t kFewestBytes = 64 << 10;
 constexpr std::size_t kLongestWritten = 1 << 10;  // bytes
+
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Puts a text into a field, with a zero behind it.
+template <std::size_t size>
+void write_text(std::array<char, size>& to, std::string_view text) {
+  text.copy(to.data(), size - 1);
+}
 
 /// Opens a folder of this user's that others cannot write to, or makes it. Negative: `why`.
 int open_folder(const std::string& folder, std::string& why) {
@@ -41,8 +54,25 @@ std::uint64_t read_limit(std::string_view text) {
   return bytes;
 }
 
-std::unique_ptr<File> File::make(const std::string& folder, const std::string& name,
-                                 const Header& header, std::uint64_t limit, std::string& why) {
+std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+Header header_of(std::int32_t rank, std::int32_t ranks, std::string_view host,
+                 std::string_view library) {
+  Header header;
+  header.rank = rank;
+  header.ranks = ranks;
+  header.pid = static_cast<std::uint64_t>(getpid());
+  header.begin = now_ns();
+  header.real = clock_ns(CLOCK_REALTIME) - header.begin;
+  header.limit = kDefaultBytes;
+  write_text(header.host, host);
+  write_text(header.library, library);
+  return header;
+}
+
+std::unique_ptr<File> File::make(const std::string& folder, const Header& header,
+                                 std::string& why) {
+  const std::string name = "rank-" + std::to_string(header.rank) + ".trace";
   const int within = open_folder(folder, why);
   if (within < 0) return nullptr;
   OwnDescriptor file(
@@ -53,22 +83,21 @@ std::unique_ptr<File> File::make(const std::string& folder, const std::string& n
     close(within);
     return nullptr;
   }
-  auto made = fill(std::move(file), header, limit, why);
+  auto made = fill(std::move(file), header, why);
   // An empty file would be taken for a trace by the next job.
   if (!made) (void)unlinkat(within, name.c_str(), 0);
   close(within);
   return made;
 }
 
-std::unique_ptr<File> File::fill(OwnDescriptor file, const Header& header, std::uint64_t limit,
-                                 std::string& why) {
-  void* const at = mmap(nullptr, limit, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+std::unique_ptr<File> File::fill(OwnDescriptor file, const Header& header, std::string& why) {
+  void* const at = mmap(nullptr, header.limit, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (at == MAP_FAILED) {
     why = "no memory map: " + meaning_of_error(errno);
     return nullptr;
   }
-  madvise(at, limit, MADV_DONTFORK);
-  std::unique_ptr<File> made(new File(std::move(file), static_cast<char*>(at), limit));
+  madvise(at, header.limit, MADV_DONTFORK);
+  std::unique_ptr<File> made(new File(std::move(file), static_cast<char*>(at), header.limit));
   if (!made->grow(sizeof header)) {
     why = meaning_of_error(made->obstacle_);
     return nullptr;

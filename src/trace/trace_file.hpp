@@ -22,19 +22,19 @@ inline constexpr std::uint64_t kDefaultBytes = 64 << 20;  // of a file at most
 /// The most bytes of a file by a user's text. Throws Error.
 [[nodiscard]] std::uint64_t read_limit(std::string_view text);
 
-/// Puts a text into a field of the header, with a zero behind it.
-template <std::size_t size>
-void write_text(std::array<char, size>& to, std::string_view text) {
-  text.copy(to.data(), size - 1);
-}
+/// The time, as records have it.
+[[nodiscard]] std::int64_t now_ns();
+
+/// The header of this process's file, which begins now. `library`: with its version.
+[[nodiscard]] Header header_of(std::int32_t rank, std::int32_t ranks, std::string_view host,
+                               std::string_view library);
 
 class File {
  public:
-  /// Makes the file, and its folder if that is not there. Returns null, and the reason in `why`, if
-  /// that fails: an existing file is not touched. `limit`: bytes of the file at most.
-  [[nodiscard]] static std::unique_ptr<File> make(const std::string& folder,
-                                                  const std::string& name, const Header& header,
-                                                  std::uint64_t limit, std::string& why);
+  /// Makes the rank's file, and its folder if that is not there. Returns null, and the reason in
+  /// `why`, if that fails: an existing file is not touched.
+  [[nodiscard]] static std::unique_ptr<File> make(const std::string& folder, const Header& header,
+                                                  std::string& why);
   ~File();
   File(const File&) = delete;
   File& operator=(const File&) = delete;
@@ -87,7 +87,7 @@ class File {
       : file_(std::move(file)), at_(at), mapped_(limit), limit_(limit) {}
   /// The file is new.
   [[nodiscard]] static std::unique_ptr<File> fill(OwnDescriptor file, const Header& header,
-                                                  std::uint64_t limit, std::string& why);
+                                                  std::string& why);
   [[nodiscard]] bool grow(std::uint64_t bytes);
   [[nodiscard]] Header& header() { return *reinterpret_cast<Header*>(at_); }
 

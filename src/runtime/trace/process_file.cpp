@@ -1,9 +1,5 @@
 #include "runtime/trace/process_file.hpp"
 
-#include <unistd.h>
-
-#include <ctime>
-
 #include "base/error.hpp"
 #include "base/writing.hpp"
 #include "latecomer/latecomer.h"
@@ -20,31 +16,20 @@ constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
 
 void (*report)(const std::string& line) = log_line;
 
-std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
-
 Header header_of_process() {
-  Header header;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &header.rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &header.ranks);
-  header.pid = static_cast<std::uint64_t>(getpid());
-  header.clock = introduction_of_place().clock;
-  header.begin = clock_ns(CLOCK_MONOTONIC);
-  header.real = clock_ns(CLOCK_REALTIME) - header.begin;
+  int rank = 0;
+  int ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
   PMPI_Get_processor_name(name, &length);
-  write_text(header.host, name);
-  write_text(header.library, latecomer_version());
+  Header header = header_of(rank, ranks, name, latecomer_version());
+  header.clock = introduction_of_place().clock;
   return header;
 }
 
 }  // namespace
-
-std::int64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
 
 std::uint64_t limit_of_file() {
   const auto text = environment(kBytes);
@@ -63,9 +48,8 @@ std::unique_ptr<File> make_file() {
   Header header = header_of_process();
   header.limit = limit_of_file();
   const std::string folder = from_first_folder(stats_file_name(*pattern, header.rank));
-  const std::string name = "rank-" + std::to_string(header.rank) + ".trace";
   std::string why;
-  auto made = File::make(folder, name, header, header.limit, why);
+  auto made = File::make(folder, header, why);
   if (!made) {
     report(std::string(kFolder) + ": rank " + std::to_string(header.rank) +
            " cannot write a trace in '" + folder + "' (" + why + ')');

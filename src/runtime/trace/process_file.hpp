@@ -9,8 +9,6 @@
 
 namespace latecomer::trace {
 
-/// The time, as records have it.
-[[nodiscard]] std::int64_t now_ns();
 /// The most bytes of a file, by LATECOMER_TRACE_BYTES; what cannot be read is reported.
 [[nodiscard]] std::uint64_t limit_of_file();
 /// After MPI_Init. Null: there is to be none, or it cannot be made, which is reported.
