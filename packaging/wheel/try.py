@@ -89,7 +89,7 @@ def metadata(wheel: Path) -> str:
 
 
 def ways(family: str, wheel: Path, of_python: bool) -> list[tuple[str, list[str], str]]:
-    """What is tried with a family, each in a fresh system: its name, commands, a sign of success.
+    """The trials of a family, each in a fresh system: its name, commands, a sign of success.
 
     Without a Python for the wheel it is the drop-in library alone, preloaded by hand.
     """

@@ -169,7 +169,7 @@ void MeetingRank::tell_children(Step step, Met met, Actions& next) const {
   }
 }
 
-/// What was told goes up once and down once.
+/// The parts of the ranks go up once, and the result goes down once.
 MeetingRank::Message MeetingRank::message(Step step, Met met) const {
   const bool tells = met == Met::agreed && (step == Step::here || step == Step::result);
   return {step, met, about_, tells ? told_ : Told()};

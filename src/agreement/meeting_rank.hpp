@@ -40,7 +40,7 @@ class MeetingRank {
     std::uint64_t about;  // a hash of what the sender's meeting is about
     Told told;
   };
-  /// What the rank does next.
+  /// The next actions of the rank.
   struct Actions {
     std::vector<std::pair<Rank, Message>> tell;
     std::optional<Rank> missed;   // did not come: to be reported

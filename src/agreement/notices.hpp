@@ -1,5 +1,5 @@
-// What a rank knows of its own place among the calls, and what notices of other ranks say about
-// theirs: "this is my plan, what is yours?" after a long wait, and "I failed".
+// The place of a rank among the calls, and the notices in which other ranks say theirs: "this is my
+// plan, what is yours?" after a long wait, and "I failed".
 //
 // No messages are here: a test goes through all orders of events.
 #pragma once

@@ -15,7 +15,7 @@ namespace latecomer {
   }
   return hash;
 }
-/// Of numbers, by their bytes.
+/// The same of numbers, by their bytes.
 template <class Number, std::size_t count>
 [[nodiscard]] std::uint64_t fnv1a(std::span<Number, count> numbers) {
   return fnv1a({reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes()});

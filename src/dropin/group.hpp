@@ -14,7 +14,7 @@
 
 namespace latecomer::matching {
 
-/// What one rank tells rank 0 of them.
+/// The part of one rank, as rank 0 gets it.
 struct Entry {
   std::uint64_t key = 0;
   std::uint64_t size = 0;

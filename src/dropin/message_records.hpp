@@ -1,4 +1,4 @@
-// What the trace tells of messages and of collectives that a request completes: from the call that
+// The records of messages, and of collectives that a request completes: from the call that
 // begins an operation to the one that completes it.
 #pragma once
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kLeast = 1000;
 /// Whoever uses the processor for so long between two tests computes there. A test takes 0.3 us, a
 /// nap 15 to 40 us of the processor.
 constexpr std::int64_t kComputes = 50'000;
-/// Of shorter times it is not asked how much of the processor they used, which takes 0.2 us.
+/// Asking how much of the processor was used takes 0.2 us: it is not done for shorter times.
 constexpr std::int64_t kAsked = 20'000;
 
 struct Interval {

@@ -14,8 +14,8 @@
 
 namespace latecomer::nccl {
 
-/// What NCCL gets for an event and gives back: no address, since it may come back when the event is
-/// long forgotten.
+/// The handle that NCCL gets for an event and gives back: no address, since it may come back when
+/// the event is long forgotten.
 struct Handle {
   enum Kind : std::uint64_t { none, kernel, operation, channel };
 
@@ -51,7 +51,7 @@ struct Handle {
 };
 static_assert(sizeof(void*) == sizeof(std::uint64_t));
 
-/// What is known of an operation when it is handed to the device: the record lacks its times.
+/// An operation as it is handed to the device: its record lacks the times.
 struct About {
   std::uint8_t channels = 0;  // 0: not known
   std::uint64_t kernel = 0;   // that carries it out, from 1 on; 0: not known

@@ -65,7 +65,7 @@ int start_of_5(void* context, void** handle, NcclEvent* event) {
   return start(context, handle, *event, event->type, true);
 }
 
-/// What has no times of the device gets those of this call.
+/// An event without times of the device gets that of this call.
 int stop(void* handle) {  // NOLINT(misc-const-correctness): NCCL's types
   Recorder::stop(handle, 0);
   return kNcclSuccess;

@@ -55,7 +55,7 @@ Recorder* Recorder::of_device(std::int32_t ranks, std::int32_t rank) {
   const bool is_first = all.of.empty();
   const auto [found, fresh] = all.of.emplace(device_of_thread(), nullptr);
   if (!fresh) return found->second;
-  // What the launcher says of the process is one rank.
+  // The launcher names one rank of the process.
   if (auto file = make_file({.rank = rank, .ranks = ranks}, is_first)) {
     found->second = new Recorder(std::move(file));  // it stays
   }

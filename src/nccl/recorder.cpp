@@ -64,7 +64,7 @@ Recorder::Recorder(std::unique_ptr<trace::File> file) : file_(std::move(file)) {
 
 // ---- events
 
-/// Of the process's clock, which the device's one is moved to by the same time always: so its pace
+/// A time of the device on the process's clock: it is moved by one constant, so that its pace
 /// stays, and readers compare clocks.
 std::int64_t Recorder::time_of(std::uint64_t device_ns) {
   const std::int64_t now = trace::now_ns();

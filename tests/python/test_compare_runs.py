@@ -249,7 +249,7 @@ def jobs(monkeypatch, tmp_path):
         return Ended(0, 1.0 + more, {"ranks": 4})
 
     monkeypatch.setitem(turns.__globals__, "run_once", once)
-    monkeypatch.setattr("latecomer.verbs.run._lines", lambda *_: [])
+    monkeypatch.setattr("latecomer.verbs.run.closing_lines", lambda *_: [])
     monkeypatch.setattr("latecomer.verbs.run._answer_of_job", lambda *_: None)
     launcher = tmp_path / "mpirun"
     launcher.write_text("#!/bin/sh\necho 'mpirun (Open MPI) 4.1.4'\n")

@@ -75,5 +75,5 @@ def test_the_environment_is_asked_in_one_place_of_each_language():
         if asked.search(path.read_text())
     }
     # The second place looks for variables that nobody knows; the plug-in of NCCL has no MPI.
-    assert places_found == {"runtime/settings/environment.cpp", "dropin/activity.cpp",
+    assert places_found == {"runtime/settings/environment.cpp", "dropin/job_settings.cpp",
                             "nccl/process_file.cpp"}  # fmt: skip

@@ -1,4 +1,4 @@
-// What the ranks of a world find out together, and the checks of what a world leaves.
+// The findings of all ranks of a world, and the checks of what a world leaves.
 #pragma once
 
 #include <map>

@@ -24,7 +24,7 @@ class HeapOwner {
   int before_;
 };
 
-/// What a rank holds.
+/// The memory that a rank holds.
 struct Held {
   std::size_t blocks = 0;
   std::size_t bytes = 0;
@@ -34,10 +34,10 @@ struct Held {
 void begin_heaps(int ranks);
 const Held& held_by(int rank);
 
-/// What is requested: memory by operator new, or by system calls, for a node.
+/// The kinds of requests: memory by operator new, or by system calls, for a node.
 enum class Resource { heap, node };
 
-/// Of the rank's requests of this kind for at least `least` bytes, `after` succeed from now on, and
+/// The rank's next `after` requests of this kind for at least `least` bytes succeed, and
 /// then `times` fail.
 void fail_requests(int rank, Resource kind, std::size_t least, int after, int times);
 /// Counts a request; it must fail.

@@ -1,4 +1,4 @@
-// What the library under test asks of the machine of a rank: its name, its cores, and memory that
+// The answers of a rank's machine to the library under test: its name, its cores, and memory that
 // the ranks of a machine share. All ranks that map the same memory get the same addresses, so that
 // words in it can be waited for (system_calls.cpp).
 #include <dlfcn.h>

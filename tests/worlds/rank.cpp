@@ -44,7 +44,7 @@ void Rank::live() {
   PMPI_Finalize();
 }
 
-/// What rank 0 does wrong after its last call, for the test of the checks.
+/// The fault of rank 0 after its last call, for the test of the checks.
 void Rank::break_at_end() {
   static int word = 0;
   const std::string& fault = world_.broken;

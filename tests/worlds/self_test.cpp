@@ -46,7 +46,7 @@ World two_calls(const std::string& broken) {
   return world;
 }
 
-/// What the library holds on a rank after so many equal calls.
+/// The memory that the library holds on a rank after so many equal calls.
 std::size_t held_after(int calls, const std::string& broken) {
   World world = two_calls(broken);
   world.steps.resize(calls, world.steps[0]);

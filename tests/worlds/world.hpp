@@ -12,7 +12,7 @@ namespace latecomer::worlds {
 
 enum class Kind { allreduce, reduce, bcast, allgather, gather, scatter, split, free_comm };
 
-/// What is wrong with the arguments of one rank. MPI refuses the first four at once; with the
+/// The fault in the arguments of one rank. MPI refuses the first four at once; with the
 /// others the rank takes part in the call, but for the last.
 enum class Wrong { none, negative, root, buffer, null_op, count, type, op, other_root, freed };
 inline bool is_refused(Wrong wrong) { return wrong != Wrong::none && wrong <= Wrong::null_op; }

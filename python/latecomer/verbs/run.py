@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..base.called import called, called_here, within
 from ..base.errors import DeadlineError
 from ..base.output import print_json, say
-from ..base.variables import variable
 from ..command.declare import Seconds, UsageError, argument, flag
 from .options import Json, option, refuse
+from .run_lines import closing_lines, kept, why_inactive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -234,14 +234,14 @@ def _run(command: list[str], wishes: Wishes, asked: Options) -> int:
             say(f"the trace so far: {called()} report {shlex.quote(str(trace))}")
         raise
     except DeadlineError as error:
-        remedy = f"{error.remedy}; {_kept(trace)}"
+        remedy = f"{error.remedy}; {kept(trace)}"
         raise DeadlineError(error.what, error.value, remedy) from None
     answer = None if off else _answer(command, ended, trace, asked.html)
     if asked.json:
         value = {"code": ended.code, "seconds": ended.seconds, "job": ended.summary}
         print_json(value | {"answer": vars(answer) if answer else None})
     elif not off:
-        _say_all(_lines(command, ended, answer, wishes))
+        _say_all(closing_lines(command, ended, answer, wishes))
     return ended.code
 
 
@@ -309,7 +309,7 @@ def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
             say(f"a run failed with exit code {result.code}; its output is above, or run it alone")
             return result.code
         say("there is no comparison, since the library was not active in a run that should have "
-            f"it: {_why_inactive(command, result)}")  # fmt: skip
+            f"it: {why_inactive(command, result)}")  # fmt: skip
         return 1
     traces = None
     if not asked.json:
@@ -322,7 +322,7 @@ def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
         return 0
     if job := result.last.summary:
         answer = _answer_of_job(command, job, "compare")
-        _say_all(_lines(command, result.last, answer, wishes))
+        _say_all(closing_lines(command, result.last, answer, wishes))
     return 0
 
 
@@ -341,74 +341,3 @@ def _say_all(lines: list[str]) -> None:
 
     for line in lines:
         say(line, hang=HANG)
-
-
-def _lines(command: list[str], ended: Ended, answer: Answer | None, wishes: Wishes) -> list[str]:
-    """Who is late; or why that is not known."""
-    lines = answer.lines() if answer else []
-    if not (job := ended.summary):
-        return [*lines, _why_inactive(command, ended, wishes.trace)]
-    if wishes.verbose or wishes.variables().get("LATECOMER_WAIT"):
-        lines.append(_freed(job["slept_s"] * job["ranks"]))
-    if not wishes.verbose:
-        return lines
-    lines += [f"active on all {job['ranks']} ranks", _calls(job)]
-    return [*lines, _saved(job)] if job["calls"]["handled"] else lines
-
-
-def _kept(trace: Path | None) -> str:
-    """Tell what there is of a job that did not come to its end."""
-    from ..report.trace.native import is_folder_of_trace
-
-    if trace and is_folder_of_trace(trace):
-        return f"{called()} report {shlex.quote(str(trace))} reads the calls before that"
-    if trace:
-        return "no call was traced before that"
-    return "with --trace FOLDER the calls before that are kept"
-
-
-def _why_inactive(command: list[str], ended: Ended, trace: Path | None = None) -> str:
-    launcher = Path(command[0]).name
-    if ended.why:
-        return f"the library was inactive: {ended.why}"
-    if ended.begun:
-        return (
-            f"{launcher} ended with {ended.code} before all ranks were in MPI_Finalize, where they "
-            f"tell each other who was late; {_kept(trace)}"
-        )
-    if ended.code:
-        return f"{launcher} ended with {ended.code} before any rank began MPI; see above"
-    if variable("LATECOMER") == "off":
-        return "LATECOMER=off is set: the library does nothing then"
-    return (
-        "no rank had the library: the program is no MPI program, something between the launcher "
-        "and the program drops LD_PRELOAD, or rank 0 runs on a machine whose files are not seen "
-        "here"
-    )
-
-
-def _freed(slept: float) -> str:
-    from ..report.analysis.wording import seconds
-
-    return f"freed: Ranks that waited slept for {seconds(slept)}; their cores were free."
-
-
-def _calls(job: Mapping[str, Any]) -> str:
-    counted = {name: n for name, n in job["calls"].items() if n and name != "before_arrival"}
-    text = ", ".join(f"{n} {name}" for name, n in counted.items()) or "none"
-    return f"calls of all ranks: {text}; short ones left to the MPI library: {job['short_calls']}"
-
-
-def _saved(job: Mapping[str, Any]) -> str:
-    handled, estimated = job["calls"]["handled"], job["estimated_calls"]
-    if job["saved_s"] is None:
-        return (
-            "no estimate of the time that handled calls saved: the MPI library carried out too few "
-            "calls like them; --compare measures it"
-        )
-    saved, range_s = job["saved_s"], job["saved_range_s"]
-    text = f"{estimated} of {handled} handled calls {'lost' if saved < 0 else 'saved'} an estimated"
-    sure = f"saved: {saved - range_s:.3g} to {saved + range_s:.3g} s"
-    text += f" {abs(saved):.3g} s a rank ({sure})"
-    rest = f"; no estimate for the other {handled - estimated}" if estimated < handled else ""
-    return f"{text}{rest}; --compare measures it"

@@ -1,4 +1,4 @@
-// What a record tells of a collective: its data, its operator and its algorithm.
+// The facts of a collective in its record: its data, its operator and its algorithm.
 #pragma once
 
 #include <string>

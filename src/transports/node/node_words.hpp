@@ -63,7 +63,7 @@ class NodeWords {
     ++call_;
     plan_ = static_cast<std::uint32_t>(plan_hash ^ plan_hash >> 32);
     gone_ = 0;
-    // Of two ranks that enter at the same time at least one sees the other (open, is_stranger).
+    // At least one of two ranks that enter at the same time sees the other (open, is_stranger).
     cells_[me_].entered.store(named(plan_), std::memory_order_seq_cst);
   }
   /// Returns true when all ranks have left the call before: from then on the buffer and the flags

@@ -26,7 +26,7 @@ struct NoticesFound {
   std::size_t finished = 0;         // ends in which a rank finished its calls
 };
 
-/// What a rank said, without numbers. Empty: it is not true.
+/// The words of a rank, without numbers. Empty: they are not true.
 std::string kind_of(const NoticesWorld& world, const Calls& calls, const NoticesWorld::Text& said) {
   const auto other = static_cast<Rank>(said.text[5] - '0');
   const NoticedCall& first = calls.front();

@@ -95,7 +95,7 @@ class NoticesWorld {
     }
   }
 
-  /// What ranks said that ended so.
+  /// The words of ranks that ended so.
   [[nodiscard]] const std::vector<Text>& texts() const { return texts_; }
   [[nodiscard]] Rank ranks() const { return static_cast<Rank>(members_.size()); }
   [[nodiscard]] bool failed(Rank rank) const { return at(rank).failed; }

@@ -58,7 +58,7 @@ TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
   EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
 }
 
-/// What the last call cost becomes known when a new network has made its candidates' prices void.
+/// The cost of the last call is heard when a new network has made its candidates' prices void.
 TEST(Chooser, MayHearTheCostOfACallWhosePricesAreGone) {
   World world;
   warm_up(world);

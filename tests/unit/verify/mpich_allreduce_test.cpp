@@ -30,7 +30,7 @@ Rank power_below(Rank ranks, Rank base) {
   return power;
 }
 
-/// Of the first ranks every even one gives its data to the next one, until a power of two is left;
+/// Every even one of the first ranks gives its data to the next one, until a power of two is left;
 /// `core(position, rank_at)` is the part of those.
 template <class Core>
 void fold_pairs(const Problem& problem, Builder& builder, Core&& core) {

@@ -280,7 +280,7 @@ def not_looked_at(found: Lateness) -> str:
 
 
 def _kinds(found: Lateness) -> str:
-    """Of what is not measured the kinds that make a tenth of it, the longest first."""
+    """The kinds that make a tenth of what is not measured, the longest first."""
     others, messages = found.trace.others, found.trace.messages
     took = dict.fromkeys(KINDS_OF_CALLS, 0.0)
     if others is not None:

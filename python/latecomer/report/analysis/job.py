@@ -74,7 +74,7 @@ def _why_unknown(job: Mapping[str, Any]) -> str:
 
 
 def unseen(job: Mapping[str, Any]) -> str:
-    """What ranks may have waited in that was not measured, without a trace of messages."""
+    """Waits that were not measured, where there is no trace of messages."""
     counted = (
         (job["nonblocking"], NON_BLOCKING),
         (job["persistent"], "requests for persistent collectives"),

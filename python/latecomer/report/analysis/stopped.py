@@ -56,7 +56,7 @@ def stopped(graph: Graph) -> Stopped:
 
 
 def _likeness(graph: Graph) -> NDArray[np.int64]:
-    """What calls that take equally long share: rank, place, number of ranks or kind, and bytes.
+    """The properties of calls that take equally long: rank, place, number of ranks or kind, bytes.
 
     Of shape (4, events). A root, or a rank that is far away, takes longer than others always.
     """
