@@ -142,8 +142,8 @@ def mpi_suite(name: str) -> Suite:
 # Python tests whose jobs mostly wait in the MPI library. Two of them at once, beside compilers,
 # take two to twenty times the CPU time. Those that are not here also compute, or wait without
 # yielding, for which the real-time class is no better.
-JOBS = ["dropin", "dropin_belongings", "dropin_beside", "dropin_devices", "dropin_run",
-        "dropin_trouble", "evidence_dropin", "observe_untouched", "overhead",
+JOBS = ["dropin", "dropin_begin", "dropin_belongings", "dropin_beside", "dropin_devices",
+        "dropin_run", "dropin_trouble", "evidence_dropin", "observe_untouched", "overhead",
         "reproducible"]  # fmt: skip
 JOB_FILES = [f"tests/python/test_{name}.py" for name in JOBS]
 

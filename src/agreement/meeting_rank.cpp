@@ -45,13 +45,14 @@ MeetingRank::Actions MeetingRank::answer(bool accepts, Seconds now) {
 MeetingRank::Actions MeetingRank::hear(const Message& message, Seconds now) {
   Actions next;
   const bool missed = message.met == Met::missed;
+  if (!missing_) missing_ = message.missing;
   switch (part_) {
     case Part::coming:
       if (missed || message.about != about_) {
-        fail(next);
-        break;
+        met_ = Met::missed;
+      } else {
+        merge_(told_, message.told);
       }
-      merge_(told_, message.told);
       ++child_;
       await_child(next);
       break;
@@ -80,10 +81,14 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
   switch (part_) {
     case Part::coming:
       next.missed = child();
-      fail(next);
+      if (!missing_) missing_ = child();
+      met_ = Met::missed;
+      node_.children.erase(node_.children.begin() + static_cast<std::ptrdiff_t>(child_));
+      await_child(next);
       break;
     case Part::result:
-      if (me_ == node_.parent + 1) next.missed = node_.parent;  // one of those that wait for it
+      missing_ = node_.parent;
+      if (me_ == node_.parent + 1) next.missed = missing_;  // one of those that wait for it
       fail(next);
       break;
     case Part::accepts:
@@ -104,8 +109,11 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
 }
 
 std::vector<Count> MeetingRank::state() const {
-  return {static_cast<Count>(part_), static_cast<Count>(child_), static_cast<Count>(met_),
-          until_ < kNever ? 1 : 0};
+  std::vector<Count> all = {static_cast<Count>(part_), static_cast<Count>(child_),
+                            static_cast<Count>(met_), until_ < kNever ? 1 : 0};
+  for (const TreeNode::Child& each : node_.children) all.push_back(each.rank);
+  all.push_back(-1);
+  return all;
 }
 
 int MeetingRank::height(Rank rank) const {
@@ -118,14 +126,16 @@ Seconds MeetingRank::patience_above() const {
   return patience_ * (height(0) + 1 + above);
 }
 
-/// All those below come first.
+/// All those below come first, so that each that comes hears whether one does not.
 void MeetingRank::await_child(Actions& next) {
   if (child_ < node_.children.size()) {
     until_ = patience_ * (height(child()) + 1);
     return;
   }
-  if (node_.root()) return ask(next);
-  tell_parent(Step::here, Met::agreed, next);
+  const bool all = met_ != Met::missed;
+  if (all && node_.root()) return ask(next);
+  tell_parent(Step::here, met_, next);
+  if (!all) return end(Step::result, next);
   part_ = Part::result;
   until_ = patience_above();
 }
@@ -147,10 +157,9 @@ void MeetingRank::await_acceptance(Seconds now, Actions& next) {
   until_ = now + patience_above();
 }
 
-/// Before the result: those above and below leave, too.
+/// There is no result: those below leave, too.
 void MeetingRank::fail(Actions& next) {
   met_ = Met::missed;
-  if (part_ == Part::coming) tell_parent(Step::here, met_, next);
   end(Step::result, next);
 }
 
@@ -172,7 +181,7 @@ void MeetingRank::tell_children(Step step, Met met, Actions& next) const {
 /// The parts of the ranks go up once, and the result goes down once.
 MeetingRank::Message MeetingRank::message(Step step, Met met) const {
   const bool tells = met == Met::agreed && (step == Step::here || step == Step::result);
-  return {step, met, about_, tells ? told_ : Told()};
+  return {step, met, about_, tells ? told_ : Told(), missing_};
 }
 
 }  // namespace latecomer

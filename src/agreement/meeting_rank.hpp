@@ -39,6 +39,7 @@ class MeetingRank {
     Met met;              // of a verdict, or so far
     std::uint64_t about;  // a hash of what the sender's meeting is about
     Told told;
+    std::optional<Rank> missing = std::nullopt;  // did not come
   };
   /// The next actions of the rank.
   struct Actions {
@@ -72,6 +73,8 @@ class MeetingRank {
   [[nodiscard]] Actions miss(Seconds now);
 
   [[nodiscard]] Met met() const { return met_; }
+  /// A rank that did not come to a meeting that was missed, as far as this rank has heard.
+  [[nodiscard]] std::optional<Rank> missing() const { return missing_; }
   [[nodiscard]] const Told& told() const { return told_; }
   /// Equal for ranks with the same future, if told() is.
   [[nodiscard]] std::vector<Count> state() const;
@@ -101,10 +104,11 @@ class MeetingRank {
   Seconds patience_;
   Told told_;
   Merge merge_;
-  TreeNode node_;
+  TreeNode node_;  // without children that did not come
   Part part_ = Part::coming;
   std::size_t child_ = 0;  // that it waits for
   Met met_ = Met::agreed;  // so far
+  std::optional<Rank> missing_;
   Seconds until_ = 0;
 };
 

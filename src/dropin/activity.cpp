@@ -151,6 +151,7 @@ void begin_activity() {
   const Policy policy = policy_of(mode);
   const Answer answer = shake_hands(shared_settings(mode, policy), kPatience);
   if (!answer.all) {
+    (void)end_with_mpi(drop_greetings);
     if (!answer.problem.empty()) report_inactive(answer.problem);
     return;
   }

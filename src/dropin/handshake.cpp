@@ -1,34 +1,83 @@
 #include "dropin/handshake.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <array>
+#include <cmath>
+#include <cstring>
 #include <ctime>
 #include <deque>
+#include <optional>
 
+#include "agreement/meeting_rank.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
+#include "runtime/report/log.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
 namespace {
 
-/// The same on every rank of every version.
+/// What the ranks tell each other.
+struct Shared {
+  std::uint64_t differing = 0;  // bits of the settings that differ
+  std::array<std::uint64_t, kMaxSharedSettings> hashes{};
+};
+
+/// A message, of the same form in every version.
 struct Greeting {
   static constexpr std::uint64_t kMagic = 0x6c617465636f6d65U;
 
   std::uint64_t magic = kMagic;
-  std::uint64_t agrees = 1;     // 0: a rank is missing, or settings differ
-  std::uint64_t missing = 0;    // one more than the least missing rank; 0: none
-  std::uint64_t differing = 0;  // bits of the settings that differ
-  std::array<std::uint64_t, kMaxSharedSettings> hashes{};
+  MeetingRank::Step step = {};
+  std::uint64_t met = 0;
+  std::uint64_t missing = 0;  // one more than a rank that did not come; 0: none
+  Shared shared;
 };
-static_assert(sizeof(Greeting) == 128);
+static_assert(sizeof(Greeting) == 136);
 
 constexpr int kWords = sizeof(Greeting) / sizeof(std::uint64_t);
 
+Told bytes_of(const Shared& shared) {
+  Told told(sizeof shared);
+  std::memcpy(told.data(), &shared, sizeof shared);
+  return told;
+}
+
+Shared shared_of(const Told& told) {
+  Shared shared;
+  if (told.size() == sizeof shared) std::memcpy(&shared, told.data(), sizeof shared);
+  return shared;
+}
+
+void merge(Told& all, const Told& theirs) {
+  Shared united = shared_of(all);
+  const Shared other = shared_of(theirs);
+  united.differing |= other.differing;
+  for (std::size_t i = 0; i < kMaxSharedSettings; ++i) {
+    if (other.hashes[i] != united.hashes[i]) united.differing |= std::uint64_t{1} << i;
+  }
+  all = bytes_of(united);
+}
+
+Greeting greeting_of(const MeetingRank::Message& message) {
+  Greeting greeting;
+  greeting.step = message.step;
+  greeting.met = static_cast<std::uint64_t>(message.met);
+  if (message.missing) greeting.missing = static_cast<std::uint64_t>(*message.missing) + 1;
+  greeting.shared = shared_of(message.told);
+  return greeting;
+}
+
+MeetingRank::Message message_of(const Greeting& greeting) {
+  MeetingRank::Message message{greeting.step, static_cast<Met>(greeting.met), greeting.magic,
+                               bytes_of(greeting.shared)};
+  if (greeting.missing != 0) message.missing = static_cast<Rank>(greeting.missing - 1);
+  return message;
+}
+
 /// A message that stays: one that nobody receives may be under way until the end.
-Greeting& kept_greeting() {
+Greeting& kept_greeting(const Greeting& greeting) {
   static auto& all = *new std::deque<Greeting>;
-  return all.emplace_back();
+  return all.emplace_back(greeting);
 }
 
 int largest_tag() {
@@ -38,26 +87,16 @@ int largest_tag() {
   return flag != 0 ? *value : 32767;
 }
 
-void sleep_briefly() {
-  constexpr timespec kBrief = {0, 50'000};
-  nanosleep(&kBrief, nullptr);
-}
-
-/// True if the request ended in time; it has ended or is given up afterwards.
+/// True if the request ended in time.
 bool ends(MPI_Request& request, Seconds deadline) {
-  int done = 0;
-  while (done == 0) {
+  constexpr timespec kBrief = {0, 50'000};
+  while (true) {
+    int done = 0;
     PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
     if (done != 0) return true;
-    if (monotonic_clock() > deadline) break;
-    sleep_briefly();
+    if (monotonic_clock() > deadline) return false;
+    nanosleep(&kBrief, nullptr);
   }
-  return false;
-}
-
-void give_up_receive(MPI_Request& request) {
-  PMPI_Cancel(&request);
-  PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 class Handshake {
@@ -66,101 +105,66 @@ class Handshake {
       : settings_(settings), patience_(patience), tag_(largest_tag()) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks_);
-    const std::size_t count = std::min(settings.size(), kMaxSharedSettings);
-    for (std::size_t i = 0; i < count; ++i) mine().hashes[i] = settings[i].hash;
-    for (int step = 1; step < ranks_ && (rank_ & step) == 0; step *= 2) {
-      if (rank_ + step < ranks_) children_.push_back(rank_ + step);
-    }
   }
 
   Answer run() {
-    const Seconds begin = monotonic_clock();
-    hear_children(begin);
-    if (rank_ != 0 && !ask_parent(begin)) {
-      const bool reports = parent() == 0 && rank_ == 1;
-      return {false, reports ? describe_missing(0) : ""};
+    Shared mine;
+    const std::size_t count = std::min(settings_.size(), kMaxSharedSettings);
+    for (std::size_t i = 0; i < count; ++i) mine.hashes[i] = settings_[i].hash;
+    MeetingRank me(ranks_, rank_, Greeting::kMagic, patience_, bytes_of(mine), merge);
+    act(me.come());
+    while (!me.over()) {
+      if (me.asked()) {
+        act(me.answer(shared_of(me.told()).differing == 0, over()));
+      } else {
+        const auto message = hear(me.awaited());
+        act(message ? me.hear(*message, over()) : me.miss(over()));
+      }
     }
-    tell_children();
-    if (mine().agrees != 0) return {true, ""};
-    return {false, rank_ == 0 ? describe() : ""};
+    return {me.met() == Met::agreed, problem(me)};
   }
 
  private:
-  [[nodiscard]] Greeting& mine() { return *mine_; }
-  [[nodiscard]] int parent() const { return rank_ & (rank_ - 1); }
-  /// Ranks between the given one and the leaf that is farthest from it.
-  [[nodiscard]] int height(int rank) const {
-    const int step = rank == 0 ? ranks_ : std::min(rank & -rank, ranks_ - rank);
-    return std::bit_width(static_cast<unsigned>(step - 1));
-  }
+  [[nodiscard]] Seconds over() const { return monotonic_clock() - begin_; }
 
-  void hear_children(Seconds begin) {
-    std::vector<Greeting> heard(children_.size());
-    std::vector<MPI_Request> requests(children_.size());
-    for (std::size_t i = 0; i < children_.size(); ++i) {
-      PMPI_Irecv(&heard[i], kWords, MPI_UINT64_T, children_[i], tag_, MPI_COMM_WORLD, &requests[i]);
-    }
-    std::vector<int> there;
-    for (std::size_t i = 0; i < children_.size(); ++i) {
-      if (ends(requests[i], begin + patience_ * (height(children_[i]) + 1))) {
-        there.push_back(children_[i]);
-        add(heard[i]);
-      } else {
-        give_up_receive(requests[i]);
-        miss(children_[i]);
-      }
-    }
-    children_ = there;
-  }
-  void miss(int rank) {
-    mine().agrees = 0;
-    const auto number = static_cast<std::uint64_t>(rank) + 1;
-    if (mine().missing == 0 || number < mine().missing) mine().missing = number;
-  }
-  void add(const Greeting& other) {
-    if (other.missing != 0) miss(static_cast<int>(other.missing - 1));
-    mine().differing |= other.differing;
-    for (std::size_t i = 0; i < kMaxSharedSettings; ++i) {
-      if (other.hashes[i] != mine().hashes[i]) mine().differing |= std::uint64_t{1} << i;
-    }
-    if (other.magic != Greeting::kMagic) mine().differing |= 1;
-    if (other.agrees == 0 || mine().differing != 0) mine().agrees = 0;
-  }
-  void send(int to) {
+  std::optional<MeetingRank::Message> hear(const MeetingRank::Awaited& awaited) const {
+    Greeting greeting;
     MPI_Request request = MPI_REQUEST_NULL;
-    PMPI_Isend(mine_, kWords, MPI_UINT64_T, to, tag_, MPI_COMM_WORLD, &request);
+    PMPI_Irecv(&greeting, kWords, MPI_UINT64_T, awaited.from, tag_, MPI_COMM_WORLD, &request);
+    if (ends(request, begin_ + awaited.until)) return message_of(greeting);
+    PMPI_Cancel(&request);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    return std::nullopt;
+  }
+  void act(const MeetingRank::Actions& actions) const {
+    for (const auto& [to, message] : actions.tell) send(to, greeting_of(message));
+    if (actions.awaited) {
+      log_line("rank " + std::to_string(*actions.awaited) + " of " + std::to_string(ranks_) +
+               " came out of MPI_Init with the drop-in library, and has not answered within " +
+               std::to_string(std::lround(over())) + " s: this rank waits for it");
+    }
+  }
+  void send(int to, const Greeting& greeting) const {
+    Greeting& kept = kept_greeting(greeting);
+    MPI_Request request = MPI_REQUEST_NULL;
+    PMPI_Isend(&kept, kWords, MPI_UINT64_T, to, tag_, MPI_COMM_WORLD, &request);
     if (!ends(request, monotonic_clock() + patience_)) PMPI_Request_free(&request);
   }
-  /// Sends this rank's part up, and receives the answer for all. Returns false if there is none.
-  bool ask_parent(Seconds begin) {
-    Greeting answer;
-    MPI_Request request = MPI_REQUEST_NULL;
-    PMPI_Irecv(&answer, kWords, MPI_UINT64_T, parent(), tag_, MPI_COMM_WORLD, &request);
-    send(parent());
-    // Rank 0 may have to wait for its farthest ranks first, and each rank between us as long.
-    const bool answered = ends(request, begin + patience_ * (height(0) + 2));
-    if (!answered) {
-      give_up_receive(request);
-      return false;
-    }
-    mine_ = &kept_greeting();
-    *mine_ = answer;
-    return true;
-  }
-  void tell_children() {
-    for (const int child : children_) send(child);
-  }
 
-  [[nodiscard]] std::string describe_missing(int rank) const {
-    return "rank " + std::to_string(rank) + " of " + std::to_string(ranks_) +
-           " does not have the drop-in library (LD_PRELOAD reaches all ranks with mpirun -x "
-           "LD_PRELOAD, srun --export=ALL, or latecomer run)";
+  /// One rank has a text: rank 0, or rank 1 where that is missing.
+  [[nodiscard]] std::string problem(const MeetingRank& me) const {
+    if (me.met() == Met::agreed || rank_ > 1) return "";
+    if (me.met() == Met::declined) return rank_ == 0 ? describe_differing(me) : "";
+    if (!me.missing() || (rank_ == 1 && me.missing() != 0)) return "";
+    return "rank " + std::to_string(*me.missing()) + " of " + std::to_string(ranks_) +
+           " does not have the drop-in library, or left MPI_Init at quite another time (LD_PRELOAD "
+           "reaches all ranks with mpirun -x LD_PRELOAD, srun --export=ALL, or latecomer run)";
   }
-  [[nodiscard]] std::string describe() {
-    if (mine().missing != 0) return describe_missing(static_cast<int>(mine().missing - 1));
+  [[nodiscard]] std::string describe_differing(const MeetingRank& me) const {
+    const std::uint64_t differing = shared_of(me.told()).differing;
     std::string names;
     for (std::size_t i = 0; i < settings_.size(); ++i) {
-      if ((mine().differing >> i & 1) == 0) continue;
+      if ((differing >> i & 1) == 0) continue;
       names += (names.empty() ? "" : ", ") + settings_[i].name;
       if (i == 0) break;  // another version's settings may be others
     }
@@ -172,14 +176,27 @@ class Handshake {
   int tag_;
   int rank_ = 0;
   int ranks_ = 1;
-  Greeting* mine_ = &kept_greeting();
-  std::vector<int> children_;  // those that have the library, once they were heard
+  Seconds begin_ = monotonic_clock();
 };
 
 }  // namespace
 
 Answer shake_hands(const std::vector<SharedSetting>& settings, Seconds patience) {
   return Handshake(settings, patience).run();
+}
+
+void drop_greetings() {
+  const int tag = largest_tag();
+  while (true) {
+    MPI_Status status;
+    int found = 0;
+    int words = 0;
+    PMPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &found, &status);
+    if (found != 0) PMPI_Get_count(&status, MPI_UINT64_T, &words);
+    if (words != kWords) return;
+    Greeting late;
+    PMPI_Recv(&late, kWords, MPI_UINT64_T, status.MPI_SOURCE, tag, MPI_COMM_WORLD, &status);
+  }
 }
 
 }  // namespace latecomer

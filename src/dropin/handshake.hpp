@@ -1,9 +1,9 @@
 // Finds out whether all ranks have the drop-in library, before anything is done together.
 //
-// A rank without it answers nothing, so this needs no collective and no communicator of its own: it
-// sends messages on MPI_COMM_WORLD, up a binomial tree and down again, and waits for each only so
-// long. A rank without the library gets a short message of each rank below it in the tree, with the
-// largest tag there is. Only a program that receives any tag from any rank could see it.
+// The ranks meet (agreement/meeting_rank.hpp) by messages on MPI_COMM_WORLD, since a rank without
+// the library makes no communicator and comes to no collective. Such a rank gets a short message of
+// each rank below it in the tree, with the largest tag there is. Only a program that receives any
+// tag from any rank could see it.
 #pragma once
 
 #include <array>
@@ -31,5 +31,9 @@ struct Answer {
 /// equal in equal versions, and their first one is the version. `patience`: seconds to wait for a
 /// rank that follows directly.
 [[nodiscard]] Answer shake_hands(const std::vector<SharedSetting>& settings, Seconds patience);
+
+/// Receives the messages of ranks that came when this one had given up: MPICH ends programs that
+/// leave any. In MPI_Finalize.
+void drop_greetings();
 
 }  // namespace latecomer

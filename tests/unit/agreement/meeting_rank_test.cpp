@@ -124,6 +124,9 @@ class TimedMeeting {
     }
   }
 
+  /// The rank that rank 0, or rank 1 where that never came, knows as missing.
+  [[nodiscard]] std::optional<Rank> missing() const { return members_[came_[0] ? 0 : 1].missing(); }
+
   std::set<Met> met;
   std::set<Rank> named;
   Seconds last = 0;  // when the last one was over
@@ -196,6 +199,7 @@ TEST(MeetingRank, WhoComesInTimeIsMetAndWhoDoesNotIsNamed) {
       const TimedMeeting others(comes);
       ASSERT_EQ(others.met, std::set{Met::missed}) << "case " << i << " of " << ranks << " ranks";
       ASSERT_EQ(others.named, std::set{gone}) << "case " << i << " of " << ranks << " ranks";
+      ASSERT_EQ(others.missing(), gone) << "case " << i << " of " << ranks << " ranks";
       ASSERT_LE(others.last, 0.5 + 7);  // three levels, one, and at most three above
     }
   }

@@ -1,0 +1,155 @@
+"""All ranks, or none: some have no library, other settings, or leave MPI_Init late."""
+
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+from dropin_helpers import cases_of, launcher_of, run_cases, run_command, shared_library
+from latecomer.launch import preload
+from mpi_helpers import installed
+from scenes_helpers import FAMILIES, both_families
+
+# One rank leaves the library's MPI_Init late.
+SLOW = """
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int late(int code) {
+  int rank;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == atoi(getenv("SLOW_RANK"))) sleep(atoi(getenv("SLOW_S")));
+  return code;
+}
+int MPI_Init(int *argc, char ***argv) { return late(PMPI_Init(argc, argv)); }
+int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided) {
+  return late(PMPI_Init_thread(argc, argv, wanted, provided));
+}
+"""
+
+
+def late_from_init(name, rank, seconds, folder):
+    """A job of two ranks, of which this one leaves MPI_Init by so much later."""
+    source = folder / "slow.c"
+    source.write_text(SLOW)
+    tool = shared_library(installed(name).mpicc, source, folder / f"{name}{rank}-{seconds}.so")
+    slow = {"SLOW_RANK": str(rank), "SLOW_S": str(seconds), "LATECOMER_STATS": "1"}
+    return run_cases(name, 2, ["reductions"], slow, behind=[tool])
+
+
+def test_a_rank_that_leaves_the_begin_late_is_waited_for_or_makes_it_inactive_everywhere(tmp_path):
+    """Rank 0 waits 5 s for rank 1, and that 15 s for rank 0, in jobs at the same time."""
+    waited = {"rank": 0, "seconds": 6}
+    kinds = [waited, {"rank": 0, "seconds": 20}, {"rank": 1, "seconds": 10}]
+    cases = [(name, kind) for name in FAMILIES for kind in kinds]
+    with ThreadPoolExecutor(len(cases)) as at_once:
+        jobs = list(at_once.map(
+            lambda case: late_from_init(case[0], folder=tmp_path, **case[1]), cases
+        ))  # fmt: skip
+    for (name, kind), job in zip(cases, jobs, strict=True):
+        about = f"{name}, {kind}: {job.err}"
+        job.check()
+        assert ("calls of rank" in job.err) is (kind is waited), about
+        named = set(
+            re.findall(r"inactive.* rank (\d) of 2 does not have .*, or left MPI_Init", job.err)
+        )
+        assert named == (set() if kind is waited else {"0"} if kind["rank"] == 0 else {"0", "1"}), (
+            about
+        )
+
+
+@both_families
+def test_a_rank_without_the_library_makes_it_inactive_everywhere(name):
+    program_path = cases_of(name)
+    launch = launcher_of(name, 1, [program_path, "reductions", "moves"])
+    with_it = preload.preloading(launch.command, preload.library(), {"LATECOMER_STATS": "1"})
+    with_it = local(with_it)
+    job = run_command([*with_it, ":", "-n", "2", program_path, "reductions", "moves"], launch.env)
+    job.check()
+    assert job.err.count("inactive") == 1
+    assert "rank 1 of 3 does not have the drop-in library" in job.err
+    assert "calls of rank" not in job.err
+
+
+@both_families
+def test_all_programs_of_a_command_get_the_library(name):
+    program_path = cases_of(name)
+    launch = launcher_of(name, 1, [program_path, "reductions", "moves"])
+    command = [*local(launch.command), ":", "-n", "2", program_path, "reductions", "moves"]
+    command = preload.preloading(command, preload.library(), {"LATECOMER_STATS": "1"})
+    job = run_command(command, launch.env)
+    job.check()
+    assert "inactive" not in job.err
+    assert "calls of rank 0 of 3" in job.err, job.err
+
+
+def local(words):
+    """Without the options that only the first part of a command may have."""
+    kept, skip = [words[0]], 0
+    for word, after in zip(words[1:], [*words[2:], ""], strict=True):
+        if skip:
+            skip -= 1
+        elif word in ("--host", "-hosts", "-launcher") and after.startswith(("localhost", "fork")):
+            skip = 1
+        elif word.startswith("-genv"):
+            kept.append("-env")
+        else:
+            kept.append(word)
+    return kept
+
+
+@both_families
+def test_settings_that_differ_make_it_inactive_and_are_named(name):
+    program_path = cases_of(name)
+    launch = launcher_of(name, 1, [program_path, "reductions"])
+    one, other = (
+        local(preload.preloading(launch.command, preload.library(), {"LATECOMER_ALGORITHM": word}))
+        for word in ("ring", "auto")
+    )
+    job = run_command([*one, ":", *other[1:]], launch.env)
+    job.check()
+    assert "settings differ between ranks: LATECOMER_ALGORITHM" in job.err
+
+
+SPELLINGS = {
+    "LATECOMER": ("on", ""),
+    "LATECOMER_ALGORITHM": (
+        "allreduce:segmented_ring:segments=2;bcast:native",
+        "bcast:native;allreduce:segmented_ring:segments=2;reduce:auto",
+    ),
+    "LATECOMER_REPRODUCIBLE": ("0", ""),
+    "LATECOMER_MIN_BYTES": ("1KiB", "1024"),
+    "LATECOMER_STATS": ("0", ""),
+    "LATECOMER_SUMMARY": ("{folder}/one", "{folder}/other"),
+    "LATECOMER_NETWORK": ("alpha=50us,beta=1e1ns", "@{folder}/network"),
+    "LATECOMER_NODES": ("off", "1"),
+    "LATECOMER_RULES": ("{folder}/rules", "{folder}/../{name}/rules"),
+    "LATECOMER_TRACE": ("{folder}/trace", "{folder}/./trace/"),
+    "LATECOMER_TRACE_BYTES": ("1MiB", "1024KiB"),
+    "LATECOMER_WAIT": ("auto", "poll"),
+}
+
+
+@both_families
+def test_settings_may_be_written_in_another_way_on_another_rank(name, tmp_path):
+    (tmp_path / "network").write_text("# ours\nbeta=10ns,alpha=0.05ms\n")
+    (tmp_path / "rules").write_text(json.dumps(
+        {"rule_file_version": 1, "module": "latecomer",
+         "collectives": {"allreduce": [{"rules": [{"alg": "ring"}]}]}}
+    ))  # fmt: skip
+    launch = launcher_of(name, 1, [cases_of(name), "reductions"])
+
+    def words(variables):
+        variables = {key: text.format(folder=tmp_path, name=tmp_path.name)
+                     for key, text in variables.items()}  # fmt: skip
+        return local(preload.preloading(launch.command, preload.library(), variables))
+
+    both = [{key: way[number] for key, way in SPELLINGS.items()} for number in (0, 1)]
+    one, other = map(words, both)
+    assert run_command([*one, ":", *other[1:]], launch.env).check().err == ""
+    assert json.loads((tmp_path / "one").read_text())["ranks"] == 2
+
+
+@both_families
+def test_it_can_be_switched_off(name):
+    job = run_cases(name, 2, ["reductions"], {"LATECOMER": "off", "LATECOMER_STATS": "1"})
+    assert "latecomer" not in job.check().err
