@@ -14,12 +14,16 @@ if(TARGET nanobind-static)
   latecomer_compile_in_batches(nanobind-static)
 endif()
 set_target_properties(latecomer_python PROPERTIES OUTPUT_NAME _core)
+set(python_folder ${PROJECT_SOURCE_DIR}/python/latecomer)
 if(SKBUILD)
-  install(TARGETS latecomer_python LIBRARY DESTINATION . COMPONENT module)
+  set(python_folder ${PROJECT_BINARY_DIR}/python)
 else()
-  set_target_properties(latecomer_python PROPERTIES
-    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_SOURCE_DIR}/python/latecomer)
-  # For a wheel of a finished build (packaging/wheel).
-  install(TARGETS latecomer_python LIBRARY DESTINATION . COMPONENT module EXCLUDE_FROM_ALL)
+  set(only_asked EXCLUDE_FROM_ALL)  # for a wheel of a finished build (packaging/wheel)
 endif()
+set_target_properties(latecomer_python PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${python_folder})
+# Its types; a module without its package, since that needs what the build does not.
+nanobind_add_stub(latecomer_stub MODULE _core OUTPUT ${python_folder}/_core.pyi PYTHON_PATH ${python_folder}
+  DEPENDS latecomer_python)
+install(TARGETS latecomer_python LIBRARY DESTINATION . COMPONENT module ${only_asked})
+install(FILES ${python_folder}/_core.pyi DESTINATION . COMPONENT module ${only_asked})
 target_link_libraries(latecomer_python PRIVATE latecomer_core)

@@ -1,8 +1,10 @@
 #include "bind_trace.hpp"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -10,7 +12,9 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "base/parallel.hpp"
@@ -188,10 +192,11 @@ struct PyRankFile {
     all["doing_site"] = status.site;
     return all;
   }
-  [[nodiscard]] nb::object refused() const {
-    if (!file->refused) return nb::none();
+  [[nodiscard]] std::optional<std::tuple<std::int64_t, std::string, std::string, std::string>>
+  refused() const {
+    if (!file->refused) return std::nullopt;
     const trace::Refusal& refused = *file->refused;
-    return nb::make_tuple(refused.byte, refused.what, refused.value, refused.right);
+    return std::tuple(refused.byte, refused.what, refused.value, refused.right);
   }
   [[nodiscard]] nb::list faults() const {
     nb::list all;

@@ -499,7 +499,9 @@ void bind_network(nb::module_& module) {
           },
           "ranks"_a)
       .def("__repr__", [](const Network& n) { return "Network('" + to_string(n) + "')"; })
-      .def("__eq__", [](const Network& n, const Network& other) { return n == other; });
+      .def(
+          "__eq__", [](const Network& n, const Network& other) { return n == other; },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"));
 }
 
 /// A user's rules (rules/rules.hpp).

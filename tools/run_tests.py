@@ -168,6 +168,7 @@ def suites() -> list[Suite]:
         Suite("layers", [python, "tools/check_layers.py"]),
         Suite("format", [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
         Suite("ruff", [str(BIN / "ruff"), "check", *PYTHON]),
+        Suite("mypy", [str(BIN / "mypy")]),
         Suite("ruff-format", [str(BIN / "ruff"), "format", "--check", *PYTHON]),
         Suite("core", [core.format("release")], "gtest"),
         Suite("core-asan", ["env", SHORT_ORIGINS, core.format("asan"),

@@ -99,6 +99,7 @@ def package(tools: Path, build: Path, prefix: Path) -> None:
         f"-DCMAKE_MODULE_LINKER_FLAGS={' '.join(words)}")  # fmt: skip
     run(tools / "cmake", "--build", folder)
     shutil.copy(folder / "_core.abi3.so", prefix)
+    shutil.copy(ROOT / "python/latecomer/_core.pyi", prefix)
     for path in prefix.rglob("*"):
         if path.is_file() and (names := old_glibc.undefined(path)):
             raise UserError(

@@ -228,6 +228,7 @@ def test_a_network_is_parsed_once_and_tells_its_costs():
     assert latecomer.Network(network.text) == network
     assert network.with_per_node(1) == latecomer.Network("alpha=1ms,eager=8KiB")
     assert network != latecomer.Network()
+    assert network not in ("alpha=1ms,eager=8KiB,per_node=2", None)
     with pytest.raises(ValueError, match="alfa"):
         latecomer.Network("alfa=1ms")
 

@@ -162,7 +162,7 @@ def _about(file: str | Path, text: bytes | None) -> About:
     if not isinstance(told, dict) or told.get("format") != FORMAT:
         seen = told.get("format") if isinstance(told, dict) else "no object"
         raise _damaged(file, f"format, of which {FORMAT} is known", str(seen)[:40])
-    values = {each.name: told.get(each.name) for each in fields(About)}
+    values: dict[str, Any] = {each.name: told.get(each.name) for each in fields(About)}
     for name, value in values.items():
         most = {"ranks": MOST_RANKS, "span_s": _MOST_S, "load": _MOST_S}.get(name, _MOST_COUNT)
         if name == "name":

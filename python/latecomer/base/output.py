@@ -90,7 +90,7 @@ class Lines:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def add_task(self, description: str, total: float | None) -> int:
+    def add_task(self, description: str, total: float | None) -> Any:  # a number, as rich's are
         """The number of a task that has so much to do."""
         self._tasks.append(_Task(description, total or 0.0))
         return len(self._tasks) - 1

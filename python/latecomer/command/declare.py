@@ -108,7 +108,8 @@ class Parameter:
         if self.type is Seconds:
             return self._read_seconds(text)
         if self.type not in (int, float):
-            return self.type(text)
+            value: Value = self.type(text)
+            return value
         try:
             value = self.type(text)
         except ValueError:
@@ -160,7 +161,8 @@ def options_of(verb: Callable[..., Any]) -> type | None:
     """The dataclass of a verb's options, where it takes one."""
     hints = get_type_hints(verb)
     hints.pop("return", None)
-    return next((hint for hint in hints.values() if is_dataclass(hint)), None)
+    kinds = (hint for hint in hints.values() if isinstance(hint, type) and is_dataclass(hint))
+    return next(kinds, None)
 
 
 def words_of(asked: Any) -> list[str]:
@@ -201,9 +203,10 @@ class Group:
     sections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of the help, if any
 
     def verb(self, name: str) -> Verb:
-        """The function, loaded now."""
-        module, _, function = self.commands[name].partition(":")
-        return getattr(import_module(module), function)
+        """The function of a command that is no group, loaded now."""
+        module, _, function = str(self.commands[name]).partition(":")
+        found: Verb = getattr(import_module(module), function)
+        return found
 
     def verbs(self) -> Iterator[tuple[str, Verb]]:
         """The words of each verb, as in "lab run", and its function, loaded now."""

@@ -99,11 +99,12 @@ class Cases(Sequence[Case]):
         placement: tuple[int, ...] = (),
     ) -> None:
         settings = [_settings(parameter, ranks) for parameter in row.parameters]
-        self._choices = [*settings, roots(row, ranks), places(row), operators(row)]
+        self._choices: list[Sequence[Any]] = [*settings, roots(row, ranks), places(row)]
+        self._choices.append(operators(row))
         self._first = Case(row.name, row.collective, ranks, 0, placement=placement)
         self._shapes = math.prod(map(len, self._choices))
         self._counts = counts_for(ranks)
-        self._parts = ()
+        self._parts: tuple[int, ...] = ()
         if collectives()[row.collective].parted:
             self._parts = tuple(7 * rank % 5 for rank in range(ranks))
         chance = random.Random(f"{seed} {row.name} {ranks}")
@@ -113,7 +114,7 @@ class Cases(Sequence[Case]):
     def __len__(self) -> int:
         return self._shapes * (len(self._counts) + bool(self._parts) + len(self._patterns))
 
-    def __getitem__(self, index: SupportsIndex) -> Case:  # type: ignore[override]
+    def __getitem__(self, index: SupportsIndex) -> Case:  # type: ignore[override]  # no slices
         number = range(len(self))[index.__index__()]
         if number < self._shapes * len(self._counts):
             shape, count = divmod(number, len(self._counts))

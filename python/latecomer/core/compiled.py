@@ -10,5 +10,7 @@ except ImportError as error:
         "at the root of the clone"
     ) from error
 
+__all__ = ["Network", "__version__", "core"]
+
 Network = core.Network
 __version__: str = core.version

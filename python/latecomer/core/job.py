@@ -249,7 +249,8 @@ def _paces(what: str, given: ArrayLike | None, calls: int) -> Sequence[float]:
 
     if given is None:
         return list(repeat(1.0, calls))
-    paces = np.asarray(given, dtype=float)
-    if paces.shape != (calls,) or not np.all((paces > 0) & np.isfinite(paces)):
+    asked = np.asarray(given, dtype=float)
+    if asked.shape != (calls,) or not np.all((asked > 0) & np.isfinite(asked)):
         raise ValueError(f"{what}: not usable; right would be {calls} positive numbers")
-    return paces.tolist()
+    paces: list[float] = asked.tolist()
+    return paces

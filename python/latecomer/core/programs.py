@@ -234,13 +234,14 @@ def seconds(arrivals: ArrayLike | None) -> list[float]:
         return arrivals
     import numpy as np
 
-    times = np.asarray(arrivals, dtype=float)
-    if times.ndim != 1:
+    given = np.asarray(arrivals, dtype=float)
+    if given.ndim != 1:
         raise ValueError(
-            f"arrivals: an array of shape {times.shape} is not usable; right would be one time in "
+            f"arrivals: an array of shape {given.shape} is not usable; right would be one time in "
             "seconds for each rank, shape (ranks,)"
         )
-    return times.tolist()
+    times: list[float] = given.tolist()
+    return times
 
 
 def schedule(plan: core.Plan) -> Schedule:

@@ -206,5 +206,5 @@ def _move(*, to: int, control: dict[str, Any] | None = None, **more: Any) -> Mov
     if control is not None:
         meaning = Control(**{**control, "entries": tuple(control["entries"])})
         more |= {"count": 0, "operation": 0, "text": meaning.text, "control": meaning}
-    slices = {name: Slice(*more.pop(name)) for name in ("source", "target") if name in more}
-    return Move(sender=sender, receiver=to, **more, **slices)
+    more |= {name: Slice(*more[name]) for name in ("source", "target") if name in more}
+    return Move(sender=sender, receiver=to, **more)

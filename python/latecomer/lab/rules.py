@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,8 @@ class RulesFile:
     @property
     def collectives(self) -> Mapping[str, Any]:
         """The entries of each collective, as the file has them."""
-        return json.loads(self.text)["collectives"]
+        found: Mapping[str, Any] = json.loads(self.text)["collectives"]
+        return found
 
     @property
     def rule_count(self) -> int:
@@ -68,7 +69,7 @@ def in_words(rule: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts)) or "all calls"
 
 
-def _range(rule: Mapping[str, Any], name: str, show: Any) -> str:
+def _range(rule: Mapping[str, Any], name: str, show: Callable[[Any], str]) -> str:
     low, high = rule.get(f"{name}_min", 0), rule.get(f"{name}_max", "inf")
     most = math.inf if high == "inf" else high
     if low == 0 and most == math.inf:

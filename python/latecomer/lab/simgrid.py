@@ -128,9 +128,10 @@ def _run(
         except OSError as error:
             what = f"cannot start the SimGrid program ({error.strerror})"
             raise SimGridError(what, program, REMEDY) from None
-    if done.returncode == 0:
-        return json.loads(done.stdout)
-    raise _refusal(done.returncode, done.stderr)
+    if done.returncode != 0:
+        raise _refusal(done.returncode, done.stderr)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def _refusal(code: int, stderr: str) -> SimGridError:

@@ -139,7 +139,7 @@ class Library:
         return said.decode(errors="replace") or MPI.Get_error_string(code)
 
 
-def _checked(function: Any, ints: list[tuple[int, str]]) -> Callable[..., int]:
+def _checked(function: Callable[..., int], ints: list[tuple[int, str]]) -> Callable[..., int]:
     """The function, with a look at the arguments that are ints of C."""
 
     def call(*arguments: Any) -> int:

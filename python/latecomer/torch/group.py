@@ -44,7 +44,7 @@ def create(options: Any) -> ProcessGroupLatecomer:
     return ProcessGroupLatecomer(comm)
 
 
-class ProcessGroupLatecomer(dist.ProcessGroup):
+class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy reads no PyTorch
     """The process group of the backend "latecomer". Making it is collective over `comm`."""
 
     def __init__(self, comm: MPI.Comm) -> None:
@@ -385,7 +385,7 @@ def _divide(total: torch.Tensor, op: Any, size: int) -> None:
 
 
 def _bytes(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()
+    return int(tensor.numel() * tensor.element_size())
 
 
 def _hand_out(to: Tensors, flat: torch.Tensor) -> None:

@@ -7,8 +7,8 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -77,5 +77,5 @@ class _Looker:
 def _dump(*, json: bool) -> bytes:
     """How far the groups are, or all calls; NCCL has a recorder of its own."""
     kind = "nccl" if "nccl" in str(dist.get_backend_config()) else "fr"
-    call: Any = getattr(c10d, f"_dump_{kind}_trace{'_json' if json else ''}")
+    call: Callable[..., bytes] = getattr(c10d, f"_dump_{kind}_trace{'_json' if json else ''}")
     return call(includeCollectives=not json)

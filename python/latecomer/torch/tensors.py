@@ -46,7 +46,7 @@ def operator(op: Any, dtype: torch.dtype) -> MPI.Op:
 
 def is_average(op: Any) -> bool:
     """Is the sum divided by the number of ranks?"""
-    return getattr(op, "op", op) == dist.ReduceOp.AVG
+    return bool(getattr(op, "op", op) == dist.ReduceOp.AVG)
 
 
 def check(*tensors: torch.Tensor) -> None:

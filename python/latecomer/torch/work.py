@@ -12,7 +12,7 @@ from mpi4py import MPI
 from torch.futures import Future
 
 
-class Collective(dist.Work):
+class Collective(dist.Work):  # type: ignore[misc]  # mypy reads no PyTorch
     """A collective, or several in order, that a thread carries out.
 
     PyTorch's own work of a future would end a wait well though the collective failed.
@@ -52,7 +52,7 @@ class Collective(dist.Work):
         return self._futures[-1].value()
 
 
-class Message(dist.Work):
+class Message(dist.Work):  # type: ignore[misc]  # the same
     """A send or receive under way."""
 
     def __init__(self, request: MPI.Request, result: list[Any], ended: Callable[[], None]) -> None:

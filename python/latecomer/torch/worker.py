@@ -15,7 +15,7 @@ from ..base.errors import UserError
 from ..mpi import Communicator
 
 Task = Callable[[Communicator], Any]
-Tasks = queue.SimpleQueue  # of pairs of a task and its future; None: the end
+Tasks = queue.SimpleQueue[tuple[Task, Future] | None]  # None: the end
 
 _PATIENCE_S = 10  # a call may wait for a rank that is gone
 

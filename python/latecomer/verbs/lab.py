@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Quiet = Annotated[bool, flag("--quiet", "Do not print the settings of the cluster on stderr.")]
 Command = Annotated[list[str], argument("COMMAND...", "A program and its arguments.")]
 Deadline = Annotated[Seconds, option("--deadline", "TIME", "")]
+_DEFAULT = Seconds(DEFAULT_DEADLINE_S)
 Rate = Annotated[str, option("--rate", "R", "")]
 PerNode = Annotated[int, option("--per-node", "K", "", min=1, max=LAB_PER_NODE)]
 
@@ -71,7 +72,7 @@ class Run(Ranks):
     mpi: Annotated[str | None, option(
         "--mpi", "openmpi|mpich", "The default is the one that COMMAND is linked with."
     )] = None  # fmt: skip
-    deadline: Deadline = DEFAULT_DEADLINE_S
+    deadline: Deadline = _DEFAULT
     quiet: Quiet = False
 
 
@@ -105,7 +106,7 @@ def slurm(
     nodes: Annotated[int, option("--nodes", "N", "", min=1, max=LAB_NODES)],
     rate: Rate = "1gbit",
     per_node: PerNode = 1,
-    deadline: Deadline = DEFAULT_DEADLINE_S,
+    deadline: Deadline = _DEFAULT,
     quiet: Quiet = False,
 ) -> int:
     """Run a command on the cluster with Slurm on its hosts: srun, sbatch, or a program with these.

@@ -21,7 +21,8 @@ from .settings import fresh_folder
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from ..report.analysis.answer import Answer, Facts
+    from ..report.analysis.answer import Answer
+    from ..report.analysis.facts import Facts
     from ..report.analysis.lateness import Lateness
     from ..report.analysis.what_if import WhatIf
     from ..report.trace import Trace
@@ -188,8 +189,8 @@ def _compare(
         whole = [each.resolve() for each in side]
         if twice := [each for each in side if whole.count(each.resolve()) > 1]:
             raise UserError("one run named twice", twice[0], "name runs that differ")
-    value = compare(*([_seen(each, part, outputs) for each in side] for side in sides), html,
-                    as_json)  # fmt: skip
+    before, after = ([_seen(each, part, outputs) for each in side] for side in sides)
+    value = compare(before, after, html, as_json)
     if as_json:
         print_json(value)
     return 0
@@ -218,11 +219,12 @@ class Seen:
     about: About
 
 
-def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
+def see(trace: Trace, part: Mapping[str, Any], **known: Any) -> Seen:
     """The answer, with lines of the program where they can be found; `known` of its facts."""
-    from ..report.analysis.answer import answer_of, facts
+    from ..report.analysis.answer import answer_of
     from ..report.analysis.code import lines_of
     from ..report.analysis.cut import analysed
+    from ..report.analysis.facts import facts
     from ..report.trace.about import about
 
     found = analysed(trace, **part)
@@ -232,7 +234,7 @@ def see(trace: Trace, part: Mapping[str, Any], **known: str) -> Seen:
         sites += [place.site for place in found.origin.graph.places]
     found.code = lines_of(sites, run)
     told = facts(found, run_command=run.command_line)
-    told = replace(told, **{"traces": fresh_folder(), "within": run.within, **known})
+    told = replace(told, **{"traces": fresh_folder(), "within": run.within} | known)
     return Seen(found, told, answer_of(told), run)
 
 

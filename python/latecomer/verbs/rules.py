@@ -51,7 +51,7 @@ class Options(Nodes):
         from ..lab.rules import Question
 
         if self.collective is None or self.ranks is None or self.bytes is None:
-            if not self.collective == self.ranks == self.bytes == self.delay:
+            if {self.collective, self.ranks, self.bytes, self.delay} != {None}:
                 raise UsageError("give --collective, --ranks and --bytes together, or none of them")
             return None
         spread = self.per_node is not None or self.placement is not None
@@ -197,7 +197,7 @@ def _communicators(entry: dict[str, Any]) -> str:
 
 def _served(rule: dict[str, Any]) -> str:
     ratio = rule.get("measured_ratio")
-    return rule["alg"] + (f" (measured: {ratio:g} of the native time)" if ratio else "")
+    return f"{rule['alg']}" + (f" (measured: {ratio:g} of the native time)" if ratio else "")
 
 
 def _as_json(question: Question, answer: Explained) -> dict[str, Any]:

@@ -132,7 +132,7 @@ def show(asked: Options) -> None:
     count = (pieces or ranks) * _LONG if by_length else max(ranks, pieces or 0)
     if asked.count is not None and not lengths:
         count = core.parse_count("count", asked.count)
-    problem = {
+    problem: dict[str, Any] = {
         "ranks": ranks,
         "count": sum(lengths) if lengths else count,
         "in_place": asked.in_place,

@@ -235,7 +235,7 @@ def _table(cells: Sequence[Cell], ranks: Sequence[int]) -> Table:
 
 
 def _counterexample(cell: Cell) -> str:
-    words = _words(cell.rule, cell.text)
+    words = _words(cell.rule or "", cell.text or "")
     where = f"{cell.collective} {cell.algorithm}, {cell.ranks} ranks"
     return f"\n{where}: {words}\nrepeat it with: {cell.command}"
 

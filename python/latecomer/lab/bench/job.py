@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...base.busy import busy, crowded
+from ...base.errors import DeadlineError
 from ...base.output import say, watched
 from ...launch import processes
 from ...launch.mpi import short_library
@@ -74,7 +75,7 @@ def _run(place: Place, words: Sequence[str], deadline: float) -> tuple[str | Non
         code = place.run(words, deadline)
     except KeyboardInterrupt:
         return INTERRUPTED, 130
-    except processes.DeadlineError as error:
+    except DeadlineError as error:
         return str(error), 1
     return (f"the benchmark program ended with exit code {code}" if code else None), code and 1
 

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from ...base.errors import DeadlineError
 from ...base.limits import MOST_RANKS
 from ...base.output import say
 from ...base.variables import variable
@@ -139,7 +140,7 @@ class InheritedPlace(Place):
         except subprocess.TimeoutExpired:
             what = "still running at the deadline and killed"
             remedy = "allow more by --deadline"
-            raise processes.DeadlineError(what, f"{deadline:g} s", remedy) from None
+            raise DeadlineError(what, f"{deadline:g} s", remedy) from None
         finally:
             processes.stop(child)
 

@@ -77,12 +77,12 @@ def _all(measured: Measured) -> Costs:
 
 def _parameter(name: str, found: Costs, drawn: list[Costs], measured: Measured) -> Parameter:
     unit, scale = _unit(name)
-    low, high = np.percentile([each[name] for each in drawn], _INTERVAL)
-    values = (scale * float(value) for value in (found[name], low, high))
+    interval = np.percentile([each[name] for each in drawn], _INTERVAL)
+    value, low, high = (scale * float(each) for each in (found[name], *interval))
     how = _HOW[name].format_map(measured.header)
     if name == "exchange" and measured.header["members"] < 3:
         how = _NO_EXCHANGE
-    return Parameter(name, *values, unit, how, name in _SAVED)
+    return Parameter(name, value, low, high, unit, how, name in _SAVED)
 
 
 def _unit(name: str) -> tuple[str, float]:

@@ -83,8 +83,8 @@ def _duration(microseconds: float) -> str:
 
 
 def _draw(axes: Axes, sizes: np.ndarray, values: np.ndarray, place: int, words: str) -> None:
-    look = {"color": looks.COLOURS[place], "marker": looks.MARKERS[place], "markersize": 4}
-    axes.plot(sizes, values, linewidth=1.4, label=words, **look)
+    axes.plot(sizes, values, linewidth=1.4, label=words, color=looks.COLOURS[place],
+              marker=looks.MARKERS[place], markersize=4)  # fmt: skip
 
 
 def _over_sizes(axes: Axes, fit: Fit) -> None:

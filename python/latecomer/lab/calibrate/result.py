@@ -79,8 +79,8 @@ class Result:
 
 def _table(fit: Fit) -> Table:
     table = Table(box=None, title_justify="left")
-    for name, justify in (("parameter", "left"), ("value", "right"), ("95 % interval", "right")):
-        table.add_column(name, justify=justify, no_wrap=True)
+    for name in ("parameter", "value", "95 % interval"):
+        table.add_column(name, justify="left" if name == "parameter" else "right", no_wrap=True)
     table.add_column("found by", overflow="fold")
     for each in fit.parameters:
         style = None if each.saved else "dim"

@@ -61,7 +61,8 @@ def run(
     launch = in_lab(spec, command, family=mpi, ranks=ranks, env=env)
     if announce:
         announce(", ".join(filter(None, (spec.describe(), launch.library))))
-    return enter(spec, "run", command=launch.command, env=launch.env, deadline=limit)["exit"]
+    answer = enter(spec, "run", command=launch.command, env=launch.env, deadline=limit)
+    return int(answer["exit"])
 
 
 def run_with_slurm(
@@ -85,11 +86,11 @@ def run_with_slurm(
         announce(f"{spec.describe()}, Slurm")
     variables = environment(spec, {"SLURM_CONF": str(CONFIGURATION), **(env or {})})
     limit = DEFAULT_DEADLINE_S if deadline is None else deadline
-    return enter(spec, "slurm", command=command, env=variables, deadline=limit)["exit"]
+    return int(enter(spec, "slurm", command=command, env=variables, deadline=limit)["exit"])
 
 
 def shell(spec: LabSpec, *, env: Mapping[str, str] | None = None) -> int:
     """Run the user's shell on node 0 of the cluster and return its exit code. No deadline."""
     spec = settle(spec)
     command = [variable("SHELL") or "/bin/sh"]
-    return enter(spec, "run", command=command, env=environment(spec, env))["exit"]
+    return int(enter(spec, "run", command=command, env=environment(spec, env))["exit"])

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 from ...base.errors import DeadlineError
 from ...launch import processes
@@ -34,7 +35,7 @@ def enter(
     command: Sequence[str] = (),
     env: Mapping[str, str] | None = None,
     deadline: float | None = None,
-) -> dict:
+) -> dict[str, Any]:
     """Build a settled `spec`, do `action` in it and return its answer.
 
     Standard streams pass through. Raises LabError, or DeadlineError after `deadline` seconds.
@@ -83,7 +84,7 @@ def _wait(inside: subprocess.Popen[bytes], limit: float | None) -> int:
         inside.wait()
 
 
-def _memory_file(content: dict) -> int:
+def _memory_file(content: dict[str, Any]) -> int:
     """A file without a name, so that the environment shows in no process list."""
     handle = os.memfd_create("latecomer-lab")
     with os.fdopen(os.dup(handle), "w") as file:
@@ -92,14 +93,14 @@ def _memory_file(content: dict) -> int:
     return handle
 
 
-def _read_answer(text: str, code: int) -> dict:
+def _read_answer(text: str, code: int) -> dict[str, Any]:
     if not text:
         raise LabError(
             "the lab ended without an answer",
             f"exit code {processes.exit_code(code)}",
             "see the messages above; killed for lack of memory?",
         )
-    answer = json.loads(text)
+    answer: dict[str, Any] = json.loads(text)
     if "error" in answer:
         kinds = {"DeadlineError": DeadlineError}
         raise kinds.get(answer["kind"], LabError)(*answer["error"])

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 from ...base.errors import UserError
 from ...launch import processes
@@ -34,7 +35,7 @@ def _reap_until(worker: int) -> int:
             return processes.exit_code(os.waitstatus_to_exitcode(status))
 
 
-def _serve(asked: dict) -> dict:
+def _serve(asked: dict[str, Any]) -> dict[str, Any]:
     spec = LabSpec(**asked["spec"])
     try:
         topology.build(spec)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from typing import Any
 
 from ...launch import mpi
 from . import topology
@@ -127,9 +128,9 @@ def round_trips(node: int) -> tuple[str, list[float]]:
     """The congestion control in force, and seconds from node 0 to `node` and back, idle links."""
     echo = _on(node, _echo, node, _FIRST_PORT)
     _answer(echo)
-    result = _answer(_on(0, _ping, node, _FIRST_PORT))
+    control, seconds = _answer(_on(0, _ping, node, _FIRST_PORT))
     _answer(echo)
-    return result
+    return control, seconds
 
 
 def _on(node: int, work: Callable[..., None], *arguments: int) -> Connection:
@@ -146,7 +147,7 @@ def _at(node: int, work: Callable[..., None], pipe: Connection, *arguments: int)
     work(pipe, *arguments)
 
 
-def _answer(pipe: Connection):
+def _answer(pipe: Connection) -> Any:
     try:
         if pipe.poll(_PATIENCE_S):
             return pipe.recv()

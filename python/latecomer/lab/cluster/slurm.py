@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ...base.errors import DeadlineError
 from ...launch import processes, program
 from . import topology
 from .spec import LabError, LabSpec
@@ -137,7 +138,7 @@ def finish_jobs(deadline: float | None) -> int:
         if end is not None and time.monotonic() > end:
             jobs = _ask("squeue", "--noheader", "--format=%i %j %T").splitlines()
             what = f"jobs are not over after {deadline:g} s"
-            raise processes.DeadlineError(what, "; ".join(jobs), "allow more by --deadline")
+            raise DeadlineError(what, "; ".join(jobs), "allow more by --deadline")
         time.sleep(_BETWEEN_S)
     states = _ask("squeue", "--noheader", "--states=all", "--format=%i %T").splitlines()
     return 0 if all(line.split()[-1] == _GOOD for line in states) else 1

@@ -87,7 +87,8 @@ class Pattern:
         times = arrivals(file, which=which)
         if times.shape[1] != ranks:
             say(f"the arrivals of {times.shape[1]} ranks, resampled for {ranks} with seed {seed}")
-        return resampled(times, ranks, seed).tolist()
+        drawn: list[list[float]] = resampled(times, ranks, seed).tolist()
+        return drawn
 
     def draw(self, ranks: int, delay: float, count: int, seed: int) -> list[Delays]:
         """Seconds of lateness, `count` iterations of them. Raises ArrivalError."""

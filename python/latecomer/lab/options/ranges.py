@@ -57,8 +57,8 @@ def _expand(option: str, part: str, read: Read, doubling: bool) -> Iterator[int]
 
 def _check_units(option: str, part: str, first: str, last: str) -> None:
     """8-16MiB is from 8 bytes, but 8-4MiB may as well be meant as a range downwards."""
-    low, high = _LEADING.match(first), _LEADING.match(last)
-    if first.isdecimal() and high and not last.isdecimal() and float(low[0]) > float(high[0]):
+    high = _LEADING.match(last)
+    if first.isdecimal() and high and not last.isdecimal() and float(first) > float(high[0]):
         remedy = "each number has its own unit: name it for both, or write both without"
         raise OptionError(f"{option} leaves open what {first} is", repr(part), remedy)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -17,23 +18,25 @@ from matplotlib.ticker import MaxNLocator
 from ...core.simulation import Move
 from .replay import Call, Labels, Load, segments
 
+Look = dict[str, Any]  # keywords of matplotlib
+
 # Colours that colour-blind readers can tell apart, and that differ in print without colour.
 _PARTIAL, _FINAL, _COMBINE, _COPY = "#D98200", "#0060A8", "#2B2B2B", "#9A9A9A"
 _ADD = "#7A5195"
 _COMPUTING, _INSIDE, _CONTROL = "#DCDCDC", "#8FA3B0", "#6B7078"
-_STYLE = {
+_STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 9,
     "pdf.fonttype": 42,  # text stays text
     "svg.fonttype": "path",
     "svg.hashsalt": "latecomer",  # the same file each time
 }
-_TICK = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
-_ARRIVAL_KEY = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
-_NUMBER_KEY = {"color": _PARTIAL, "markersize": 5}
-_HORIZON_KEY = {"linestyle": "none", "marker": "$7$", "color": _CONTROL, "markersize": 5}
-_SHORT = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
-_EXIT = {
+_TICK: Look = {"linewidth": 2.0, "solid_capstyle": "butt", "zorder": 5}
+_ARRIVAL_KEY: Look = {"marker": "|", "markersize": 10, "markeredgewidth": 2.0, "label": "arrival"}
+_NUMBER_KEY: Look = {"color": _PARTIAL, "markersize": 5}
+_HORIZON_KEY: Look = {"linestyle": "none", "marker": "$7$", "color": _CONTROL, "markersize": 5}
+_SHORT: Look = {"linewidth": 3.0, "solid_capstyle": "butt", "zorder": 4}
+_EXIT: Look = {
     "marker": "o",
     "markersize": 5,
     "markerfacecolor": "white",
@@ -41,7 +44,7 @@ _EXIT = {
     "linestyle": "none",
     "zorder": 6,
 }
-_ARROW = {
+_ARROW: Look = {
     "arrowstyle": "-|>",
     "mutation_scale": 8,
     "linewidth": 1.1,
@@ -49,8 +52,8 @@ _ARROW = {
     "shrinkB": 0,
     "zorder": 3,
 }
-_DOTTED = {"color": _CONTROL, "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
-_LEGEND = {"frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
+_DOTTED: Look = {"color": _CONTROL, "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
+_LEGEND: Look = {"frameon": False, "fontsize": 8, "handlelength": 1.4, "columnspacing": 1.4}
 _DATE = {".svg": "Date", ".pdf": "CreationDate"}
 _MOST_NUMBERS = 160  # arrows; more numbers would hide them
 
@@ -183,10 +186,11 @@ class _Picture:
         begin, width = move.begin * scale, (move.end - move.begin) * scale
         if move.end - move.begin < 0.05 * self.step:  # too short to be seen: a tick
             middle = begin + width / 2
-            bar = axes.plot([middle, middle], [lane - 0.12, lane + 0.12], color=colour, **_SHORT)[0]
+            lanes = [lane - 0.12, lane + 0.12]
+            bar: Artist = axes.plot([middle, middle], lanes, color=colour, **_SHORT)[0]
         else:
-            bar = Rectangle((begin, lane - 0.12), width, 0.24, facecolor=colour, zorder=4)
-            axes.add_patch(bar)
+            whole = Rectangle((begin, lane - 0.12), width, 0.24, facecolor=colour, zorder=4)
+            bar = axes.add_patch(whole)
         _named(bar, f"local-{number}")
 
     def _frame(self, axes: Axes) -> None:

@@ -44,7 +44,7 @@ class Sample:
     algorithm: str  # as asked for: "ring", "prereduced_ring:segments=64"
     parameters: str  # as used
     stays: Sequence[float]  # from a rank's arrival to its exit
-    arrival: Sequence[float] | None  # after the first arrival; None without a common clock
+    arrival: Sequence[float]  # after the first arrival; empty without a common clock
     wrong: int | None  # elements that differ from the right result; None: not checked
 
     @property
@@ -134,7 +134,7 @@ def _header(found: dict[str, Any]) -> Header:
 
 def _sample(found: dict[str, Any], number: int, header: Header) -> Sample:
     try:
-        arrival = _times(found["arrival"], number, header) if header.common_clock else None
+        arrival = _times(found["arrival"], number, header) if header.common_clock else ()
         return Sample(
             iteration=int(found["iteration"]),
             algorithm=str(found["algorithm"]),
@@ -150,9 +150,9 @@ def _sample(found: dict[str, Any], number: int, header: Header) -> Sample:
 
 
 def _stays(
-    found: dict[str, Any], number: int, header: Header, arrival: Sequence[float] | None
+    found: dict[str, Any], number: int, header: Header, arrival: Sequence[float]
 ) -> list[float]:
-    if arrival is None:
+    if not header.common_clock:
         return _times(found["elapsed"], number, header)
     exits = _times(found["exit"], number, header)
     return [left - came for left, came in zip(exits, arrival, strict=True)]

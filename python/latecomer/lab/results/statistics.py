@@ -90,7 +90,7 @@ def summarise(
     for sample in samples.complete():
         key = (iterations[sample.iteration].delay, sample.algorithm)
         groups.setdefault(key, []).append(sample)
-    rows = {
+    rows: dict[tuple[float | None, str | None], Row] = {
         (delay, name): _row(
             group, delay, groups.get((0.0, name), ()), setting, limit, header.common_clock
         )
@@ -119,9 +119,9 @@ def _row(
         parameters=_most_often(sample.parameters for sample in group),
         delay_ms=_ms(delay),
         iterations=len(group),
-        elapsed_ms=_ms(median),
-        elapsed_q1_ms=_ms(q1),
-        elapsed_q3_ms=_ms(q3),
+        elapsed_ms=1e3 * median,
+        elapsed_q1_ms=1e3 * q1,
+        elapsed_q3_ms=1e3 * q3,
         run_ms=_ms(_median(s.run_time for s in group) if clock else None),
         after_last_ms=_ms(_median(s.after_last for s in group) if clock else None),
         absorption_ms=_ms(_absorption(group, balanced) if clock and balanced else None),
@@ -137,8 +137,8 @@ def _most_often(texts: Iterable[str]) -> str:
 
 
 def _wrong(group: Sequence[Sample]) -> int | None:
-    found = [sample.wrong for sample in group]
-    return None if None in found else sum(found)
+    found = [sample.wrong for sample in group if sample.wrong is not None]
+    return sum(found) if len(found) == len(group) else None
 
 
 def _absorption(group: Sequence[Sample], balanced: Sequence[Sample]) -> float:

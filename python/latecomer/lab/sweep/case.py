@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from .sweep import Sweep
 
 CHECKED = 1 << 16  # elements of all ranks, up to which results are computed and compared
 Advance = Callable[[], None]  # after each simulation
+Arrivals = tuple[float, ...]
 
 
 @dataclass
@@ -29,9 +30,9 @@ class Case:
     count: int  # numbers
     engine: Engine
     job: list[Iteration] = field(init=False)
-    _runs: dict[tuple, Run] = field(init=False, default_factory=dict)
+    _runs: dict[tuple[str, Arrivals, int | None], Run] = field(init=False, default_factory=dict)
     _series: dict[str, Any] = field(init=False, default_factory=dict)
-    _plans: dict[tuple, Any] = field(init=False, default_factory=dict)
+    _plans: dict[tuple[str, Arrivals], Any] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.job = self.sweep.job(self.ranks)
@@ -56,7 +57,7 @@ class Case:
         )
         bounded = self.engine.bounded and not self.sweep.placement  # else: of consecutive ranks
         limit = statistics.limit_of(self.sweep, size, self.sweep.network) if bounded else None
-        delays = self.sweep.delays or [None]
+        delays: Sequence[float | None] = self.sweep.delays or [None]
         return statistics.summarise(found, self.job, delays, setting, limit, self.sweep.native)
 
     def _sample(self, name: str, number: int, seed: int, advance: Advance) -> Sample:

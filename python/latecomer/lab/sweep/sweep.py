@@ -136,7 +136,7 @@ class Sweep(Question):
 
 def _distinct(block: Sequence[Iteration]) -> list[Iteration]:
     """The iterations, or a single one if all have the same arrivals."""
-    return block[:1] if all(each.late == block[0].late for each in block) else list(block)
+    return list(block[:1] if all(each.late == block[0].late for each in block) else block)
 
 
 def choose_algorithms(collective: str, text: str, op: str) -> list[str]:

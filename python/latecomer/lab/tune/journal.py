@@ -62,7 +62,7 @@ class Journal:
             found = None
         needed = {"settings"} if number == 1 else {"cell", "result"}
         whole = isinstance(found, dict) and needed <= found.keys()
-        if not whole or not isinstance(found.get("cell", ""), str):
+        if not isinstance(found, dict) or not whole or not isinstance(found.get("cell", ""), str):
             what = f"line {number} of the journal {self.path}"
             raise JournalError(what, line[:40], "remove the file, to measure anew")
         return found

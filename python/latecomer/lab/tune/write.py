@@ -42,7 +42,7 @@ def rules_of(
             for rule in _of_size(sizes, index, cells[collective, size], one_late)
         ]
         if rules:
-            communicators = {"comm_size_min": ranks, "comm_size_max": ranks}
+            communicators: dict[str, Any] = {"comm_size_min": ranks, "comm_size_max": ranks}
             if spread != "any":
                 communicators["comm_rank_distribution"] = spread
             collectives[collective] = [{**communicators, "rules": rules}]

@@ -52,8 +52,8 @@ def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> No
     axes.set_title(title, loc="left", fontsize=10)
     found, ends = lines(rows), []
     for name, look in looks.line_looks(rows).items():
-        own = sorted(found[name], key=lambda r: r.delay_ms)
-        delays = [r.delay_ms for r in own]
+        own = sorted(found[name], key=lambda r: r.delay_ms or 0)
+        delays = [r.delay_ms or 0 for r in own]
         axes.plot(delays, [getattr(r, column) for r in own], clip_on=False, **look)
         if look is looks.OTHER:
             continue
@@ -62,7 +62,7 @@ def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> No
             axes.fill_between(delays, *bands, color=look["color"], alpha=0.18, linewidth=0)
         ends.append(End(getattr(own[-1], column), name, delays[-1], look["color"]))
     axes.set_ylim(bottom=0)
-    scale_delays(axes, sorted({r.delay_ms for r in rows}))
+    scale_delays(axes, sorted({r.delay_ms or 0 for r in rows}))
     name_ends(axes, ends)
 
 
@@ -81,7 +81,7 @@ def scale_delays(axes: Axes, delays: Sequence[float]) -> None:
 def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
     if blocks[0][0].limit_ms is None:
         return
-    points = sorted((b[0].delay_ms, min(r.limit_ms for r in b)) for b in blocks)
+    points = sorted((b[0].delay_ms or 0, min(r.limit_ms or 0 for r in b)) for b in blocks)
     delays, limits = zip(*points, strict=True)
     axes.fill_between(delays, limits, color=looks.GRID, alpha=0.6, linewidth=0)
     axes.plot(delays, limits, color=looks.INK, linewidth=1, linestyle=":")

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from ...base import pages
+from ...base.units import size
 from ...core import networks
 from ...core.native_choices import MODELS
 from ..results.statistics import Row
@@ -25,7 +26,6 @@ from .table import (
     headings,
     merit,
     number,
-    size,
     yardstick,
 )
 

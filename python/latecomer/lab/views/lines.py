@@ -34,7 +34,7 @@ def lines(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
     Parameters that an algorithm chooses by itself may differ along a line.
     """
-    seen: Counter[tuple] = Counter()
+    seen: Counter[tuple[str, int, int, float | None]] = Counter()
     found: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         place = row.algorithm, row.ranks, row.bytes, row.delay_ms
@@ -60,7 +60,7 @@ def _name(algorithm: str, own: Sequence[Row], several: bool) -> str:
 def panels(rows: Sequence[Row]) -> list[Panel]:
     """A panel for each delay and for each of the fewer: ranks or sizes."""
     x, other = _axes(len({row.ranks for row in rows}), len({row.bytes for row in rows}))
-    groups: dict[tuple, list[Row]] = {}
+    groups: dict[tuple[float, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.delay_ms or 0, getattr(row, other)), []).append(row)
     return [Panel(x, groups[key]) for key in sorted(groups)]
@@ -117,7 +117,7 @@ def _alone(rows: Sequence[Row]) -> set[str]:
 def _cases(rows: Sequence[Row]) -> Iterable[dict[str, float]]:
     """The times that pictures show first, by the line's name, for each ranks, size and delay."""
     column = "after_last_ms" if is_sweep(rows) else "elapsed_ms"
-    cases: dict[tuple, dict[str, float]] = {}
+    cases: dict[tuple[int, int, float | None], dict[str, float]] = {}
     for name, own in lines(rows).items():
         for row in own:
             if time := getattr(row, column):  # of a single rank it is 0

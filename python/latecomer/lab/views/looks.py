@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -36,8 +36,9 @@ class End(NamedTuple):
 
 def name_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Write each name right of its line's end, moved apart so that none covers another."""
-    rows = max(1, axes.get_gridspec().nrows)
-    height = _INCHES * rows / (0.8 * axes.figure.get_size_inches()[1])
+    grid = axes.get_gridspec()
+    rows = grid.nrows if grid else 1
+    height = _INCHES * rows / (0.8 * axes.figure.figure.get_size_inches()[1])
     places = apart([_height(axes, end.y) for end in sorted(ends)], height)
     for (y, name, x, colour), place in zip(sorted(ends), places, strict=True):
         axes.annotate(
@@ -82,7 +83,7 @@ _DASHES = ("-", (0, (6, 1.5)), (0, (2, 1.2)), (0, (7, 1.5, 1.5, 1.5)))  # where 
 INK, GRID, PAPER, FAINT = "#2b2f36", "#d5d9e0", "#ffffff", "#b4bac4"
 _NATIVE, _RING = "#808893", INK
 
-_STYLE = {
+_STYLE: Any = {
     "font.family": "sans-serif",
     "font.size": 10,
     "text.color": INK,
@@ -103,7 +104,7 @@ _STYLE = {
 # Metadata of an SVG without the date and the program that made it.
 ANONYMOUS = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
-Look = Mapping[str, object]  # keyword arguments of a line
+Look = Mapping[str, Any]  # keyword arguments of a line
 
 
 def as_element(draw: Callable[[], Figure]) -> str:
@@ -119,7 +120,7 @@ def as_element(draw: Callable[[], Figure]) -> str:
 
 
 @contextmanager
-def styled():
+def styled() -> Iterator[None]:
     """Figures made in this context look as ours do, whatever the user's own settings are."""
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_STYLE}):
         yield

@@ -103,11 +103,12 @@ def _line(axes: Axes, points: Sequence[Point], look: Look) -> None:
 
 def _mark_changes(axes: Axes, own: Sequence[Row], x: str, look: Look) -> None:
     """Circles where the model chooses another algorithm than at the point before."""
-    ordered = sorted((row for row in own if row.after_last_ms), key=lambda row: getattr(row, x))
-    chosen = [row.parameters.split()[1] for row in ordered]  # as NAME parameters
-    changes = [now for now, (a, b) in enumerate(pairwise(chosen), 1) if a != b]
-    xs = [getattr(ordered[i], x) for i in changes]
-    ys = [ordered[i].after_last_ms for i in changes]
+    points = [
+        (getattr(row, x), row.after_last_ms, row.parameters.split()[1])  # as NAME parameters
+        for row in sorted(own, key=lambda row: getattr(row, x)) if row.after_last_ms
+    ]  # fmt: skip
+    changes = [now for before, now in pairwise(points) if before[2] != now[2]]
+    xs, ys = [at for at, _, _ in changes], [time for _, time, _ in changes]
     axes.plot(xs, ys, "o", color=look["color"], markerfacecolor=PAPER, markersize=5, zorder=4)
 
 

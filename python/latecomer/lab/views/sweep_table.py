@@ -33,13 +33,13 @@ class Line:
     @property
     def fastest(self) -> dict[str, Row]:
         """The rows with the least time among those with right results, if there are any."""
-        times = {
-            name: (bool(row.wrong), row.after_last_ms)
+        timed = [
+            (name, row, (bool(row.wrong), row.after_last_ms))
             for name, row in self.rows.items()
             if row and row.after_last_ms is not None
-        }
-        least = min(times.values(), default=None)
-        return {name: self.rows[name] for name, time in times.items() if _equal(time, least)}
+        ]
+        least = min((time for *_, time in timed), default=(True, math.inf))
+        return {name: row for name, row, time in timed if _equal(time, least)}
 
 
 def _equal(time: tuple[bool, float], other: tuple[bool, float]) -> bool:
@@ -122,7 +122,7 @@ def _cell(row: Row | None, best: bool) -> Text:
     return Text(number(row.after_last_ms), style)
 
 
-def _case(row: Row) -> tuple:
+def _case(row: Row) -> tuple[int, int, float | None]:
     return row.ranks, row.bytes, row.delay_ms
 
 

@@ -169,9 +169,9 @@ def _rich_table(block: Sequence[Row], shown: Sequence[str]) -> Table:
         values = dict(zip(shown, map(Text, cells(row, shown)), strict=True))
         if row.wrong and "wrong" in values:
             values["wrong"].stylize("bold red")
-        name = Text.assemble(row.algorithm, " ", (row.parameters, "dim"))
+        label = Text.assemble(row.algorithm, " ", (row.parameters, "dim"))
         style = "bold green" if row is winner else None
-        table.add_row(name, *values.values(), style=style)
+        table.add_row(label, *values.values(), style=style)
     return table
 
 

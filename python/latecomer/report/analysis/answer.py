@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...base import called
+from ...base.plain import plain
 from .facts import Facts, facts
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
-from .wording import CLEAR, LITTLE, listed, percent, plain, seconds, seconds_beside
+from .wording import CLEAR, LITTLE, listed, percent, seconds, seconds_beside
 
 if TYPE_CHECKING:
     from .lateness import Lateness

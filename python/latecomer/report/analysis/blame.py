@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.plain import plain
 from ...base.units import size
-from .wording import APART, SHARE, plain
+from .wording import APART, SHARE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def late_ranks(
     if 1 < len(names) < len(cost) and not _UNKNOWN.intersection(names):
         number = {name: at for at, name in enumerate(names)}
         place = np.array([number[host] for host in hosts])
-        found, _ = late_ranks(np.bincount(place, weights=cost))
+        found, _ = late_ranks(np.asarray(np.bincount(place, weights=cost), float))
         if len(found) == 1:
             return [int(rank) for rank in np.flatnonzero(place == found[0])], True
     return [], False

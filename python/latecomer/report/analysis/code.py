@@ -34,7 +34,8 @@ _SECONDS = 10.0  # for all binaries together
 
 def lines_of(sites: Iterable[str], about: About, seconds: float = _SECONDS) -> dict[str, str]:
     """Those that are known, as "main (app.c:42)" or, by the symbol alone, "main (app+0x12f9)"."""
-    found, modules = {}, {}
+    found: dict[str, str] = {}
+    modules: dict[str, dict[str, int]] = {}
     for site in list(dict.fromkeys(sites))[:_MOST]:
         match = _SITE.fullmatch(site)
         if not match:

@@ -111,7 +111,8 @@ def _first(trace: Trace, count: int) -> list[int]:
     times = [_entered(group, count) if group.size > 1 else np.zeros(0) for group in trace.groups]
     owner = np.repeat(np.arange(len(times)), [len(each) for each in times])
     order = np.argsort(np.concatenate([*times, np.zeros(0)]), kind="stable")[:count]
-    return np.bincount(owner[order], minlength=len(times)).tolist()
+    found: list[int] = np.bincount(owner[order], minlength=len(times)).tolist()
+    return found
 
 
 def without_first(trace: Trace, count: int) -> Trace:

@@ -177,13 +177,13 @@ def _of_messages(messages: Messages, places: Places) -> Events:
         for name in ("rank", "begin", "end", "site")
     )
     taken = send.end < receive.posted
-    released, which = [], []
-    for at, (own, other) in enumerate(((receive, send), (send, receive))):
+    times, posts = [], []
+    for side, (own, other) in enumerate(((receive, send), (send, receive))):
         entered = (other.begin > np.maximum(other.posted, own.begin)) & (other.begin < own.end)
-        released.append(np.where(entered, other.begin, other.posted))
-        which.append(np.arange(count) + np.where(entered, 2 + at, at) * count)
-    released[1][taken] = -np.inf
-    released, which = np.concatenate(released), np.concatenate(which)
+        times.append(np.where(entered, other.begin, other.posted))
+        posts.append(np.arange(count) + np.where(entered, 2 + side, side) * count)
+    times[1][taken] = -np.inf
+    released, which = np.concatenate(times), np.concatenate(posts)
     order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
     first = np.ones(len(order), bool)
     first[1:] = (np.diff(rank[order]) != 0) | (np.diff(begin[order]) != 0)

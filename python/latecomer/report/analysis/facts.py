@@ -8,24 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.plain import plain
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
 from .stopped import remark as remark_on_stopped
-from .wording import (
-    BESIDE,
-    FLOOR,
-    LITTLE,
-    NON_BLOCKING,
-    SHARE,
-    TRUSTED,
-    listed,
-    percent,
-    plain,
-    seconds,
-)
+from .wording import BESIDE, FLOOR, LITTLE, NON_BLOCKING, SHARE, TRUSTED, listed, percent, seconds
 
 if TYPE_CHECKING:
     from .lateness import Lateness
@@ -188,7 +178,7 @@ def _by_chance(begun: Origin, hosts: Sequence[str], late: Sequence[int]) -> bool
         return False
     mixed = np.random.default_rng(0).permutation(np.flatnonzero(excess > 0))
     mixed = mixed[np.argsort(rank[mixed], kind="stable")]
-    halves = (np.bincount(rank[half], excess[half], len(hosts))
+    halves = (np.asarray(np.bincount(rank[half], excess[half], len(hosts)), float)
               for half in (mixed[::2], mixed[1::2]))  # fmt: skip
     return any(late_ranks(half, hosts)[0] != late for half in halves)
 

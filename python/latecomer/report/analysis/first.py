@@ -7,17 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .answer import (
-    Answer,
-    Facts,
-    cost_share,
-    finding,
-    place_share,
-    remedy,
-    shares,
-    shorter,
-    subject,
-)
+from .answer import Answer, cost_share, finding, place_share, remedy, shares, shorter, subject
+from .facts import Facts
 from .lateness import Lateness
 from .wording import seconds
 

@@ -85,12 +85,13 @@ class Graph:
         """Seconds of each rank in calls that may wait for what is not known."""
         events, alone = self.events, self.for_unknown()
         inside = (events.end - events.begin)[alone]
-        return np.bincount(events.rank[alone], inside, self.trace.ranks)
+        return np.asarray(np.bincount(events.rank[alone], inside, self.trace.ranks), float)
 
     def for_unknown(self) -> NDArray[np.bool_]:
         """Tell of each event whether it may wait for what is not known."""
         source, row = self.events.source, self.events.row
-        return (source == OTHER) | ((source == PROBE) & (row < 0))
+        found: NDArray[np.bool_] = (source == OTHER) | ((source == PROBE) & (row < 0))
+        return found
 
     def without(self, ranks: Sequence[int]) -> Floats:
         """Had these ranks no excess: of the computation before each event the part that goes."""

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ...base.plain import plain
 from ...base.units import size
 from .blame import late_ranks, waiters
 from .facts import Facts, unless_unclear
-from .wording import BESIDE, NON_BLOCKING, plain, seconds
+from .wording import BESIDE, NON_BLOCKING, seconds
 
 _HALF = 0.5  # of the cost: less is no place for it
 

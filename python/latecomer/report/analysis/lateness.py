@@ -150,8 +150,9 @@ class Lateness:
 def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
     """Everything in one pass over the calls. `bins`, `rank_bins`: of the heat map, at most."""
     count = trace.ranks
-    sums = {name: np.zeros(count, np.int64) for name in ("calls", "last", "first")}
-    times = {name: np.zeros(count) for name in ("waiting", "moving", "held_up", "cost")}
+    kinds = {**dict.fromkeys(("calls", "last", "first"), int),
+             **dict.fromkeys(("waiting", "moving", "held_up", "cost"), float)}  # fmt: skip
+    sums: dict[str, NDArray[Any]] = {name: np.zeros(count, kind) for name, kind in kinds.items()}
     moments = np.zeros((5, count))  # of the lateness: n, sum, pairs, ...
     samples: list[list[Floats]] = [[] for _ in range(count)]
     groups, sites, incomplete = [], [], 0
@@ -162,7 +163,7 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         for stretch in group.stretches():
             found.add(stretch)
         members = group.members
-        for name, column in (sums | times).items():
+        for name, column in sums.items():
             column[members] += getattr(found, name)
         moments[:, members] += found.moments
         for place, rank in enumerate(members):
@@ -172,7 +173,6 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         sites += found.sites()
     ranks = Ranks(
         **sums,
-        **times,
         lateness=moments[1] / np.maximum(moments[0], 1),
         median=np.array([float(np.nanmedian(np.concatenate(s))) if s and
                          np.isfinite(np.concatenate(s)).any() else 0.0 for s in samples]),

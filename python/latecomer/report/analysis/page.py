@@ -15,16 +15,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import pages
+from ...base.plain import plain
 from ...base.units import size
 from ..trace.model import SERVED, SYNCHRONISING
 from . import parts as split_parts
 from . import sections
-from .answer import Answer, Facts, headline, verdict
+from .answer import Answer, headline, verdict
+from .facts import Facts
 from .first import bars, first
 from .lateness import GroupLateness, Lateness
 from .timeline import windows
 from .what_if import distrust
-from .wording import DEFINITIONS, SAVED, group_name, plain, seconds
+from .wording import DEFINITIONS, SAVED, group_name, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,8 +56,9 @@ class _Places:
     """Places in the program by number, as the page's script knows them."""
 
     def __init__(self, found: Lateness) -> None:
-        self.found, self.names, self.numbers = found, [], {}
-        self.names: list[str]
+        self.found = found
+        self.names: list[str] = []
+        self.numbers: dict[str, int] = {}
 
     def __call__(self, site: str) -> int:
         """The number of a place; -1: not known."""

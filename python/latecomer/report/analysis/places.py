@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import UNKNOWN, Group, Trace
+from ..trace.model import UNKNOWN, Group, Trace, Words
 from .repeats import Repeats, repeats
 
 if TYPE_CHECKING:
@@ -148,7 +147,7 @@ def _calls_in_a_loop(which: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.ones(kinds, np.int64)
 
 
-def _most_frequent(words: Sequence[str], numbers: NDArray[np.int32]) -> tuple[str, ...]:
+def _most_frequent(words: Words, numbers: NDArray[np.int32]) -> tuple[str, ...]:
     if (numbers == numbers[0]).all():
         return (words[int(numbers[0])],)
     texts, counts = np.unique(numbers, return_counts=True)

@@ -63,10 +63,9 @@ def _bounds(trace: Trace, main: Group, share: float) -> list[tuple[Floats, Float
     firsts = np.linspace(0, len(main) - 1 - length, _STRETCHES).astype(np.int64)
     rows = np.stack([firsts, firsts + length], axis=1).reshape(-1)
     _, leave = main.times(rows)
-    known = np.isfinite(leave).all(axis=1).reshape(-1, 2).all(axis=1)
     found, before = [], -np.inf
-    for (begin, end), good in zip(leave.reshape(-1, 2, main.size), known.tolist(), strict=True):
-        if not good or begin.min() < before:
+    for begin, end in leave.reshape(-1, 2, main.size):
+        if not np.isfinite([begin, end]).all() or begin.min() < before:
             continue
         of_ranks = np.full((2, trace.ranks), [[begin.mean()], [end.mean()]])
         of_ranks[:, main.members] = begin, end
@@ -144,8 +143,8 @@ def _others(others: Others, bounds: list[tuple[Floats, Floats]], shifts: list[fl
     part = _stretch_of(others.rank, others.begin, others.end, bounds)
     own = np.flatnonzero(part >= 0)
     by = np.array(shifts)[part[own]]
-    times = (column[own] - by for column in (others.begin, others.end, others.idle))
-    return Others(others.rank[own], *times, others.calls[own])
+    begin, end, idle = (column[own] - by for column in (others.begin, others.end, others.idle))
+    return Others(others.rank[own], begin, end, idle, others.calls[own])
 
 
 def _stretch_of(

@@ -51,7 +51,7 @@ def stopped(graph: Graph) -> Stopped:
     median = np.empty_like(moving)
     median[order] = np.repeat(moving[order[first + count // 2]], count)
     long = (moving > _TIMES * median) & (moving > _SLICE)
-    time = np.bincount(like[0, long], (moving - median)[long], ranks)
+    time = np.asarray(np.bincount(like[0, long], (moving - median)[long], ranks), float)
     return Stopped(graph.times * time, round(graph.times * int(long.sum())))
 
 

@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from .answer import Answer as Said
-from .answer import Facts, headline, verdict
+from .answer import headline, verdict
+from .facts import Facts
 from .lateness import Lateness
 from .places import Site
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.plain import plain
 from ...base.units import size
 from ..trace.model import OTHER_CALLS
 from .events import OTHER, PROBE, RECEIVE, SEND, Events
-from .wording import group_name, plain, seconds
+from .wording import group_name, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +91,8 @@ class _Step:
         unit = max((end - start) / _PARTS, 1e-12)
 
         def times(values: Floats) -> list[int]:
-            return np.round((values - start) / unit).astype(np.int64).tolist()
+            parts: list[int] = np.round((values - start) / unit).astype(np.int64).tolist()
+            return parts
 
         here = np.isfinite(self.end[rows])
         spans = np.where(here, [np.maximum(self.begin[rows], start), self.end[rows]], start)

@@ -299,8 +299,8 @@ class Replay:
         found, after = self._gone_through(scenario, places, events, changed=changed)
         if events and changed | (scenario.algorithm != AS_IT_WAS):
             was = self._as_it_was(places, tuple(events))
-            found = [(begin, until, ahead - ahead_too, *sums)
-                     for (begin, until, ahead, *sums), (_, _, ahead_too, *_)
+            found = [(begin, until, ahead - ahead_too, known, unknown)
+                     for (begin, until, ahead, known, unknown), (_, _, ahead_too, *_)
                      in zip(found, was, strict=True)]  # fmt: skip
         replayed = sum(end - begin for begin, end in stretches)
         means = {each: float(np.mean(times)) for each, times in (measured | after).items()}
@@ -333,7 +333,8 @@ class Replay:
             came = np.array(arrivals)
             left = came.min() + execute(came - came.min())
             after[call_class].append(float(left.mean() - came.max()))
-            return left.tolist()
+            times: list[float] = left.tolist()
+            return times
 
         found = self.graph.replay(
             self._less(scenario), 1 / scenario.speed, stretches=places,

@@ -119,19 +119,19 @@ def compared(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
             raise UserError("numbers of ranks of runs of one kind", given,
                             "name runs of the same number of ranks")  # fmt: skip
 
-    def change(of: Callable[[Run], float]) -> Change:
+    def change(of: Callable[..., float]) -> Change:  # of a run; other arguments have defaults
         return Change([of(run) for run in before], [of(run) for run in after])
 
     same = before[0].found.trace.ranks == after[0].found.trace.ranks
     by_rank = [
-        {kind: change(lambda run, r=rank, k=kind: float(run.pieces.by_rank[k][r]))  # type: ignore[misc]
+        {kind: change(lambda run, r=rank, k=kind: float(run.pieces.by_rank[k][r]))
          for kind in KINDS} for rank in range(before[0].found.trace.ranks)
     ] if same else []  # fmt: skip
     return Comparison(
         before,
         after,
         change(lambda run: run.found.run_seconds),
-        {kind: change(lambda run, k=kind: run.pieces.total(k)) for kind in KINDS},  # type: ignore[misc]
+        {kind: change(lambda run, k=kind: run.pieces.total(k)) for kind in KINDS},
         _places(before, after),
         by_rank,
     )

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.plain import plain
 from ...base.units import size
 from ..analysis.events import OTHER_CALLS
 from ..analysis.facts import computation
 from ..analysis.lateness import Lateness
-from ..analysis.wording import group_name, plain
+from ..analysis.wording import group_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,6 +97,6 @@ def pieces_of(found: Lateness) -> Pieces:
             key = Place(kind, called.call, length, comm, at)
             seconds[key] = seconds.get(key, 0.0) + graph.times * float(total) / ranks
             calls[key] = calls.get(key, 0) + round(graph.times * count)
-    by_rank = {kind: graph.times * np.bincount(events.rank, weights=column * own, minlength=ranks)
+    by_rank = {kind: np.asarray(graph.times * np.bincount(events.rank, column * own, ranks), float)
                for kind, (column, own) in columns.items()}  # fmt: skip
     return Pieces(seconds, calls, by_rank)

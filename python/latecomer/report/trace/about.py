@@ -83,11 +83,12 @@ def about(folder: Path, started: float = 0.0) -> About:
         command if isinstance(command, list) and all(isinstance(w, str) for w in command) else []
     )
     program, mpi, inside = value.get("program"), value.get("mpi"), value.get("within")
-    usable = isinstance(program, str) and "\0" not in program and Path(program).is_absolute()
+    if not isinstance(program, str) or "\0" in program or not Path(program).is_absolute():
+        program = None
     return About(
         command=tuple(text_of(word, _MOST_BYTES) for word in words),
         within=text_of(inside, _MOST_BYTES) if isinstance(inside, str) else "",
-        program=Path(program) if usable else None,
+        program=Path(program) if program else None,
         bytes=_whole(value.get("bytes")),
         changed=_whole(value.get("changed_ns")),
         mpi=text_of(mpi, 100) if isinstance(mpi, str) else "",

@@ -40,7 +40,7 @@ class Offset:
     def apply(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
         """The common time of the rank's times."""
         if len(self.offsets) == 1:
-            return times + self.offsets[0]
+            return times + float(self.offsets[0])
         return times + np.interp(times, self.times, self.offsets)
 
 

@@ -32,7 +32,8 @@ def alone(file: Path, work: Callable[[Callable[[], None]], _Result], still: floa
             if isinstance(found, TraceError):
                 raise found
             if found is not None:
-                return found[0]
+                result: _Result = found[0]
+                return result
         why = f"no step in {still:g} s"
     except EOFError:
         process.join()

@@ -31,7 +31,8 @@ def waits(group: Group, words: Words, kinds: frozenset[str]) -> NDArray[np.bool_
     """Which calls nobody can have left early: those of these kinds that move data."""
     of_kind = np.array([words[int(each)] in kinds for each in group.collective], bool)
     barriers = np.array([words[int(each)] == "barrier" for each in group.collective], bool)
-    return of_kind & ((group.bytes != 0) | barriers)
+    found: NDArray[np.bool_] = of_kind & ((group.bytes != 0) | barriers)
+    return found
 
 
 def gaps(came: Floats, leaving: Floats, wait: NDArray[np.bool_]) -> Floats:

@@ -205,8 +205,9 @@ def _shift(first: _Line, other: _Line) -> tuple[int | None, bool]:
 def _differ(one: _Columns, here: slice, two: _Columns, there: slice) -> NDArray[np.bool_]:
     """Which calls contradict each other: sizes that are not known do not."""
     size, length = one.size[here], two.size[there]
-    sizes = (size != length) & (size != UNKNOWN) & (length != UNKNOWN)
-    return (one.kind[here] != two.kind[there]) | sizes
+    differ: NDArray[np.bool_] = (size != length) & (size != UNKNOWN) & (length != UNKNOWN)
+    differ |= one.kind[here] != two.kind[there]
+    return differ
 
 
 def _contradiction(one: _Columns, here: slice, two: _Columns, there: slice) -> float:

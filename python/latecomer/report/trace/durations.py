@@ -59,10 +59,10 @@ def trace_of(
             begin = float(np.nanmax(group.exit))
     if not groups:
         return None
-    ranks, known = len(hosts), np.array([host is not None for host in hosts])
+    ranks, present = len(hosts), np.array([host is not None for host in hosts])
     remarks = [_BESIDE]
-    if not known.all():
-        missing = np.flatnonzero(~known).tolist()
+    if not present.all():
+        missing = np.flatnonzero(~present).tolist()
         remarks.append(f"no file of {ranks_said(missing)}, of {ranks} ranks")
     return Trace(
         source=text_of(source, 4096),
@@ -73,7 +73,7 @@ def trace_of(
         begin=np.full(ranks, np.nan),
         end=np.full(ranks, np.nan),
         clock=_CLOCK,
-        clock_error=np.where(known, resolution, np.nan),
+        clock_error=np.where(present, resolution, np.nan),
         inputs=inputs,
         remarks=[*remarks, *left.remarks()],
         between=False,

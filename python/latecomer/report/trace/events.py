@@ -89,7 +89,7 @@ class OnHost(NamedTuple):
     length: float
     thread: int | str
     name: str
-    count: int  # elements of all inputs; UNKNOWN
+    elements: int  # of all inputs; UNKNOWN
     width: int
 
 

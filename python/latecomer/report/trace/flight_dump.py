@@ -127,7 +127,8 @@ def _whole_entries(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             return
         yield value
-        at = re.compile(r"[\s,]*").match(text, at).end()
+        between = re.compile(r"[\s,]*").match(text, at)
+        at = between.end() if between else at
 
 
 # ---- what it says
@@ -152,7 +153,8 @@ def _groups(
             else []
         )
         listed += len(ranks)
-        numbers = {whole(rank, 0, MOST_RANKS - 1) for rank in ranks} - {None}
+        read = (whole(rank, 0, MOST_RANKS - 1) for rank in ranks)
+        numbers = {rank for rank in read if rank is not None}
         if listed <= MOST_MEMBERS and len(numbers) == len(ranks):
             members[text_of(name)] = tuple(sorted(numbers))
         else:
@@ -163,8 +165,7 @@ def _groups(
 
 def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:
     said, group = each.get("profiling_name"), each.get("process_group")
-    listed = isinstance(group, (list, tuple)) and len(group) > 0
-    group = group[0] if listed else each.get("pg_id")
+    group = group[0] if isinstance(group, (list, tuple)) and group else each.get("pg_id")
     message = each.get("is_p2p") is True
     names = ("p2p_seq_id",) if message else ("collective_seq_id", "seq_id")
     counted = next((each[name] for name in names if name in each), None)

@@ -37,9 +37,9 @@ def calls(events: Events, groups: Groups, left: LeftOut) -> list[Call]:
                  f"{len(groups)} groups", len(ran))  # fmt: skip
         return []
     asked: dict[str, list[Asked]] = {}
-    for each in sorted(events.asked, key=lambda each: -each.start):
-        if "::" in each.name:  # the earliest one last
-            asked.setdefault(collective_of(each.name.rpartition("::")[2]), []).append(each)
+    for one in sorted(events.asked, key=lambda one: -one.start):
+        if "::" in one.name:  # the earliest one last
+            asked.setdefault(collective_of(one.name.rpartition("::")[2]), []).append(one)
     found = []
     for each in ran:
         word = each.name.partition(":")[2]
@@ -49,7 +49,7 @@ def calls(events: Events, groups: Groups, left: LeftOut) -> list[Call]:
         if not name:
             left.add(_MESSAGES if is_message(word) else _UNKNOWN, events.path, each.name)
             continue
-        count = each.count
+        count = each.elements
         if name == "allgather" and count != UNKNOWN:
             count *= max(len(members), 1)
         found.append(
@@ -97,6 +97,6 @@ def _take(asked: list[Asked], ran: OnHost) -> float | None:
     for back in range(1, min(_LOOKED_AT, len(asked)) + 1):
         if not asked[-back].start <= ran.start:
             return None
-        if asked[-back].shapes in {ran.count, UNKNOWN}:
+        if asked[-back].shapes in {ran.elements, UNKNOWN}:
             return asked.pop(-back).start
     return None

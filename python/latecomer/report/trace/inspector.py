@@ -174,7 +174,9 @@ class _Lines:
         rank = None if ranks is None else whole(rank, 0, ranks - 1)
         pid, collective = whole(pid, 0, 1 << 62), collective_of(text_of(word))
         texts = isinstance(name, str) and isinstance(host, str)
-        if rank is None or pid is None or not texts or len(self.found) >= MOST_KINDS:
+        if ranks is None or rank is None or pid is None or not texts:
+            raise ValueError
+        if len(self.found) >= MOST_KINDS:
             raise ValueError
         of = _Of(text_of(name), rank, ranks, text_of(host), pid, collective or text_of(word))
         calls = self.found.setdefault(of, _Calls())

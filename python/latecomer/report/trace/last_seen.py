@@ -26,10 +26,10 @@ def last_seen(files: Mapping[int, File]) -> list[str]:
             found[place(file)].append((rank, since))
     told = []
     for where, of in found.items():
-        ranks, since = [rank for rank, _ in of], [since for _, since in of]
-        span = f"{min(since):.3f} s"
-        if f"{max(since):.3f} s" != span:
-            span += f" to {max(since):.3f} s"
+        ranks, times = [rank for rank, _ in of], [time for _, time in of]
+        span = f"{min(times):.3f} s"
+        if f"{max(times):.3f} s" != span:
+            span += f" to {max(times):.3f} s"
         were = "was" if len(ranks) == 1 else "were"
         told.append(f"{ranks_said(ranks)} {were} last seen {where}, since {span} after the begin")
     return told[:_MOST]

@@ -88,9 +88,10 @@ def joined(
     def seconds(rank: int, times: np.ndarray) -> np.ndarray:
         return offsets[rank].apply(times) - start
 
-    start = earliest(begin, *(group.arrival for group in groups))
+    start = earliest(begin, *(group.times()[0] for group in groups))
     start = start if np.isfinite(start) else 0.0
-    groups = [replace(g, arrival=g.arrival - start, exit=g.exit - start) for g in groups]
+    groups = [replace(group, arrival=arrival - start, exit=leave - start)
+              for group in groups for arrival, leave in [group.times()]]  # fmt: skip
     return Trace(
         source=text_of(source, 4096),
         format=form,

@@ -211,13 +211,13 @@ class Side:
     site: NDArray[np.int32]  # of that call, a number in Trace.words
     # As `begin`, if the program waited between the calls that tested in vain before that one: they
     # do not tell if it computed instead. Without: as `begin`.
-    idle: NDArray[np.float64] = None  # type: ignore[assignment]
+    idle: NDArray[np.float64] = None  # type: ignore[assignment]  # until __post_init__
 
     def __post_init__(self) -> None:
         if self.idle is None:
             object.__setattr__(self, "idle", self.begin)
 
-    def part(self, which: NDArray[Any], shift: NDArray[np.float64] | float = 0.0) -> Side:
+    def part(self, which: NDArray[Any] | slice, shift: NDArray[np.float64] | float = 0.0) -> Side:
         """These, so many seconds earlier."""
         times = {name: getattr(self, name)[which] - shift
                  for name in ("posted", "begin", "end", "idle")}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -91,11 +91,11 @@ class Matching:
 
     def gaps(self, group: Group) -> Floats:
         """By how many seconds ranks of one clock contradict each other in each call, at most."""
-        return group.arrival.stored.gaps  # type: ignore[union-attr]
+        return _stored(group).gaps
 
     def together(self, group: Group) -> bool:
         """Tell if its ranks leave a call in which all wait for each other together."""
-        return group.arrival.stored.together  # type: ignore[union-attr]
+        return _stored(group).together
 
     def has_times(self, group: Group) -> bool:
         """Tell if any arrival is known."""
@@ -121,7 +121,7 @@ class Matching:
 
     def completed(self, group: Group, offsets: Sequence[Offset], start: float) -> Group:
         """With the times at which the calls that completed these were entered, where known."""
-        found, between = group.arrival.stored.entered  # type: ignore[union-attr]
+        found, between = _stored(group).entered
         for place, rank in enumerate(group.members):
             found[:, place] = offsets[rank].apply(found[:, place]) - start
         arrival, leave = group.times()
@@ -169,16 +169,19 @@ def _count(comm: Comm, overlapping: bool) -> int:
     return comm.overlapping if overlapping else comm.calls
 
 
-def _calls(group: Group) -> Any:
-    """The core's calls of a group whose times are in files."""
-    return group.arrival.stored.calls  # type: ignore[union-attr]
+def _stored(group: Group) -> Stored:
+    """The times, which are in files."""
+    if isinstance(group.arrival, np.ndarray):
+        raise TypeError("times in files are meant")
+    return group.arrival.stored
 
 
 def _set_clock(group: Group, offsets: Sequence[Offset], start: float) -> None:
-    for rank, part in zip(group.members, group.arrival.stored.parts.tolist(), strict=True):  # type: ignore[union-attr]
+    stored = _stored(group)
+    for rank, part in zip(group.members, stored.parts.tolist(), strict=True):
         if part >= 0:
             offset = offsets[rank]
-            _calls(group).set_clock(part, offset.times, offset.offsets, start)
+            stored.calls.set_clock(part, offset.times, offset.offsets, start)
 
 
 def _first_arrivals(group: Group) -> Floats:

@@ -138,10 +138,11 @@ def read(paths: Sequence[Path], left: LeftOut) -> Iterable[File]:
     for path, own in zip(paths, core.read_trace_files(named), strict=True):
         for what, byte, value, count in own.faults():
             left.add(what, f"{path}, byte {byte}", value, count)
-        if own.refused() is None:
+        refused = own.refused()
+        if refused is None:
             yield _file(path, own)
         else:
-            left.add("files that cannot be used", _refusal(path, *own.refused()))
+            left.add("files that cannot be used", _refusal(path, *refused))
 
 
 def _refusal(path: Path, byte: int, what: str, value: str, right: str) -> TraceError:

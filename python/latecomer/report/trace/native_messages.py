@@ -112,12 +112,10 @@ def _probes(files: Mapping[int, File], words: Words, seconds: Seconds) -> Probes
 def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Seconds) -> Side:
     some, which = np.unique(own["site"], return_inverse=True)
     sites = np.array([words.place(file.texts.get(int(each), "")) for each in some], np.int32)
-    return Side(
-        np.full(len(own), rank, np.int32),
-        *(seconds(rank, own[name]) for name in ("posted", "begin", "end")),
-        site=sites[which.reshape(-1)] if len(own) else np.zeros(0, np.int32),
-        idle=seconds(rank, own["begin"] - own["between"]),
-    )
+    posted, begin, end = (seconds(rank, own[name]) for name in ("posted", "begin", "end"))
+    site = sites[which.reshape(-1)] if len(own) else np.zeros(0, np.int32)
+    idle = seconds(rank, own["begin"] - own["between"])
+    return Side(np.full(len(own), rank, np.int32), posted, begin, end, site, idle)
 
 
 def _keys(

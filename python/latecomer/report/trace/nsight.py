@@ -157,9 +157,9 @@ def _communicators(
     number = {key: at for at, key in enumerate(alike)}
     names: dict[int, dict[int, str]] = {rank: {} for rank in calls}
     alone = all(len(own) == 1 for own in kinds.values())
-    for rank, own in kinds.items():
-        once = Counter(tuple(own[handle]) for handle in others[rank])
-        for handle, word in own.items():
+    for rank, words in kinds.items():
+        once = Counter(tuple(words[handle]) for handle in others[rank])
+        for handle, word in words.items():
             key = tuple(word)
             if handle in _WORLD:
                 names[rank][handle] = "MPI_COMM_WORLD"
@@ -225,7 +225,7 @@ class _Export:
         self.steps += _STEPS
         return self.steps > MOST_STEPS
 
-    def _rows(self, statement: str, *values: object) -> Iterator[Sequence[Any]]:
+    def _rows(self, statement: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """The rows up to where the file is damaged or cut."""
         try:
             yield from self.data.execute(statement, values)
@@ -268,8 +268,8 @@ class _Export:
                 raise TraceError(f"{self.path}: calls", f"more than {MOST_CALLS}",
                                  "profile less time")  # fmt: skip
             begin, finish = (whole(each, 0, 1 << 60) for each in (start, end))
-            known = begin is not None and finish is not None and begin <= finish
-            if not known or not isinstance(thread, int):
+            if (begin is None or finish is None or begin > finish
+                    or not isinstance(thread, int)):  # fmt: skip
                 self.left.add("calls without a begin, an end and a thread", self.path,
                               f"start {text_of(start, 40)}, end {text_of(end, 40)}")  # fmt: skip
                 continue

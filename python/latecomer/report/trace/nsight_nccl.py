@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ _OURS = "(SELECT id FROM StringIds WHERE value LIKE 'nccl%')"
 _NO_GROUP = ("kernels of NCCL that were launched in no range of a collective, by processes of "
              "several communicators")  # fmt: skip
 
-Rows = Callable[..., Iterator[Sequence[Any]]]
+Rows = Callable[..., Iterator[tuple[Any, ...]]]
 
 
 class Kernel(NamedTuple):
@@ -90,8 +90,8 @@ class _Named:
     """Ranges of NCCL that name their communicator, and the launches of its kernels."""
 
     def __init__(self, rows: Rows, tables: set[str], most: int) -> None:
-        self.texts = dict(rows("SELECT id, value FROM StringIds WHERE value LIKE 'nccl%' LIMIT "
-                               "65536"))  # fmt: skip
+        texts = rows("SELECT id, value FROM StringIds WHERE value LIKE 'nccl%' LIMIT 65536")
+        self.texts: dict[int, str] = dict(texts)
         self.communicators: dict[int, set[str]] = {}  # of each process
         self._ranges: dict[int, tuple[list[int], list[_Range]]] = {}  # of each thread
         self._launches: dict[tuple[int, object], tuple[int, int]] = {}

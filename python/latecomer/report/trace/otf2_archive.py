@@ -78,7 +78,8 @@ def module(anchor: Path) -> ModuleType:
     except ImportError as error:
         remedy = f"install it for {sys.executable}: pip install otf2"
         raise TraceError(f"{anchor}: the Python module otf2 is needed", error, remedy) from None
-    return otf2
+    found: ModuleType = otf2
+    return found
 
 
 _Found = tuple[int, list[Recorded], dict[int, Found], LeftOut]

@@ -209,5 +209,6 @@ class _Archive:
 
 
 def _ticks(seconds: NDArray[np.float64], nothing: int = 0) -> list[int]:
-    ticks = np.round(np.maximum(np.nan_to_num(seconds, nan=0.0), 0.0) * _TICKS).astype(np.int64)
-    return np.where(np.isfinite(seconds), ticks, nothing).tolist()
+    whole = np.round(np.maximum(np.nan_to_num(seconds, nan=0.0), 0.0) * _TICKS).astype(np.int64)
+    ticks: list[int] = np.where(np.isfinite(seconds), whole, nothing).tolist()
+    return ticks

@@ -247,9 +247,9 @@ def messages_of(
         sides, keys, sizes = [], [], []
         for rank, own in found.items():
             table, sites = (own.sends, own.receives)[which], own.sites[which]
-            times = [seconds(rank, table[:, at]) for at in (5, 6, 7)]
+            post, enter, leave = (seconds(rank, table[:, at]) for at in (5, 6, 7))
             places = np.array([words.place(site) for site in sites], np.int32)
-            sides.append(Side(np.full(len(table), rank, np.int32), *times, site=places))
+            sides.append(Side(np.full(len(table), rank, np.int32), post, enter, leave, places))
             keys.append(table[:, :4].astype(np.int64))
             sizes.append(table[:, 4].astype(np.int64))
         size = np.concatenate(sizes)
@@ -258,7 +258,8 @@ def messages_of(
                             for rank, own in found.items()])  # fmt: skip
     begin, end = (np.concatenate([seconds(rank, own.others[:, at]) for rank, own in found.items()])
                   for at in (0, 1))  # fmt: skip
+    sends, receives = posted
     return {
-        "messages": matched(*posted, error),
+        "messages": matched(sends, receives, error),
         "others": Others(ranks, begin, end, begin, np.zeros(len(ranks), np.uint8)),
     }

@@ -54,7 +54,8 @@ def _spans(group: Group, calls: NDArray[np.int64]) -> tuple[Floats, Floats]:
 
 
 def _gaps(begin: Floats, end: Floats) -> Floats:
-    return np.maximum(np.r_[0.0, begin[1:] - end[:-1]], 0.0)
+    gaps: Floats = np.maximum(np.r_[0.0, begin[1:] - end[:-1]], 0.0)
+    return gaps
 
 
 def _columns(

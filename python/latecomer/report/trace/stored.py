@@ -21,9 +21,9 @@ class Stored:
         """`calls` of the core; of these `rows`; `parts` of them, by member: -1 has no file."""
         self.calls, self.rows, self.parts = calls, rows, parts
         # For `Matching`, of each call: by how many seconds ranks of one clock contradict each
-        # other, and when the calls were entered that completed these.
-        self.gaps: Floats | None = None
-        self.entered: tuple[Floats, Floats] | None = None
+        # other, and when the calls were entered that completed these, if that is known.
+        self.gaps: Floats = np.zeros(0)
+        self.entered: Floats = np.zeros(0)
         self.together = False  # its ranks leave a call in which all wait for each other together
 
     def of(self, rows: Any) -> Stored:

@@ -103,9 +103,8 @@ class _Table:
             begin[rank], end[rank] = seconds(rank, np.array([begin[rank], end[rank]]))
         messages = None
         if "peer" in self.columns:
-            messages = messages_of(
-                *map(self._of, (_SEND, _RECEIVE, _PROBE)), seconds, error, self.left
-            )
+            sends, receives, probes = map(self._of, (_SEND, _RECEIVE, _PROBE))
+            messages = messages_of(sends, receives, probes, seconds, error, self.left)
         others = others_of(self._of(_OTHER), seconds, self.left)
         if missing := np.flatnonzero(~present).tolist():
             told = f"no times of {ranks_said(missing)}, of {self.ranks} ranks"
@@ -219,11 +218,11 @@ class _Table:
 
 def _moved(group: Group, offsets: list[align.Offset], start: float) -> Group:
     """On the common clock, from the start."""
-    found = align.apply(group, offsets)
-    times = {"arrival": found.arrival - start, "exit": found.exit - start}
+    arrival, leave = align.apply(group, offsets).times()
+    times: dict[str, Any] = {"arrival": arrival - start, "exit": leave - start}
     for name in ("completed", "idle"):
         own = getattr(group, name)
         if own is not None:
-            own = align.apply(replace(group, arrival=own), offsets).arrival - start
+            own = align.apply(replace(group, arrival=own), offsets).times()[0] - start
         times[name] = own
     return replace(group, **times)

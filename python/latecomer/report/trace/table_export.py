@@ -128,8 +128,9 @@ def _table(count: int, **columns: Any) -> Table:
         elif isinstance(values, (str, int)):
             found[name] = [values] * count
         elif isinstance(values, np.ndarray) and kind is float:
-            rounded = values.round(9)
-            found[name] = np.where(np.isfinite(rounded), rounded, None).tolist()
+            rounded = values.round(9).astype(object)
+            rounded[~np.isfinite(values)] = None
+            found[name] = rounded.tolist()
         else:
             found[name] = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return found

@@ -79,7 +79,8 @@ def _keys(rows: Columns, *, sent: bool) -> NDArray[np.int64]:
     nothing = np.full(len(rows["rank"]), np.nan)
     ends = (rows["rank"], rows["peer"]) if sent else (rows["peer"], rows["rank"])
     columns = (rows.get("group", nothing), *ends, rows.get("sequence", nothing))
-    return np.nan_to_num(np.column_stack(columns), nan=UNKNOWN).astype(np.int64)
+    keys: NDArray[np.int64] = np.nan_to_num(np.column_stack(columns), nan=UNKNOWN).astype(np.int64)
+    return keys
 
 
 def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:

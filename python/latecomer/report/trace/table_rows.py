@@ -306,7 +306,7 @@ def _objects(lines: Sequence[str], path: Path, left: LeftOut) -> list[dict[str, 
     """The object of each line."""
     lines = [line for line in lines if not line.isspace()]
     try:  # a stretch at once is twice as fast as line by line
-        found = json.loads(f"[{','.join(lines)}]")
+        found: list[dict[str, Any]] = json.loads(f"[{','.join(lines)}]")
     except (ValueError, RecursionError):
         found = []
     if len(found) == len(lines) and set(map(type, found)) <= {dict}:

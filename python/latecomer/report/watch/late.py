@@ -78,10 +78,10 @@ def now(found: Lateness, block: float = BLOCK_S) -> Now:
     first, last = _stretch(cost, told.late)
     since, ended = (trace.started + max(float(each), 0.0)
                     for each in (begin[first], begin[last] + block))  # fmt: skip
-    found = replace(quiet, since=since, before=first == 0)
+    somebody = replace(quiet, since=since, before=first == 0)
     if len(begin) - 1 - last < OVER:
-        return found
-    return replace(found, facts=nobody, was=tuple(told.late), until=ended)
+        return somebody
+    return replace(somebody, facts=nobody, was=tuple(told.late), until=ended)
 
 
 def _blocks(found: Lateness, block: float) -> tuple[Floats, Floats]:
@@ -90,7 +90,7 @@ def _blocks(found: Lateness, block: float) -> tuple[Floats, Floats]:
         graph = found.origin.graph
         time = np.full(len(graph.beyond), np.inf)
         np.minimum.at(time, graph.step, graph.events.begin)
-        parts = [(time, graph.beyond, np.arange(found.trace.ranks))]
+        parts = [(time, graph.beyond, np.arange(found.trace.ranks, dtype=np.int32))]
     else:
         parts = [_costs(found, each.number) for each in found.groups if each.complete]
     numbers = [np.floor(time / block) for time, _, _ in parts]

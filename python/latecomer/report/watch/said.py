@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from ...base.plain import plain
 from ..analysis.answer import subject
 from ..analysis.facts import Facts
-from ..analysis.wording import LITTLE, percent, plain
+from ..analysis.wording import LITTLE, percent
 from ..trace.model import ranks_said
 from .late import Now
 from .stuck import Stuck

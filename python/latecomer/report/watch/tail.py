@@ -33,7 +33,7 @@ _TURNS = 8  # looks at a header that is being written
 _DONE = {kind: layout.fields[name][1] // 8 for kind, layout, name in (
     (native.A_CALL, native.CALL, "exit"), (native.A_MESSAGE, native.MESSAGE, "end"),
     (native.A_COMPLETION, native.COMPLETION, "begin"), (native.AN_OTHER, native.OTHER, "end"),
-)}  # fmt: skip
+) if layout.fields}  # fmt: skip
 _FIXED = (native.A_TEXT, native.A_MEMBERS, native.A_COMMUNICATOR, native.A_CLOCK)
 _RECEIVE, _PROBE = native.WHAT.index("receive"), native.WHAT.index("probe")
 # The channel of a message: (communicator, whether it was received, the other rank there, tag).
@@ -177,7 +177,7 @@ class Tail:
         used = set((self.recent[:, 0] >> 32).tolist())
         for number in [each for each in self._comms if each not in used][:-_COMMUNICATORS]:
             for known in (self._comms, self._members, self._clocks, self.passed):
-                known.pop(number, None)  # type: ignore[attr-defined]
+                known.pop(number, None)
 
     # ---- messages
 
@@ -187,7 +187,8 @@ class Tail:
         if not late.any():
             return records
         self._count(records[late])
-        return records[~late]
+        others: Records = records[~late]
+        return others
 
     def _leave_out(self, records: Records) -> None:
         messages = records[_kinds(records) == native.A_MESSAGE]
@@ -239,7 +240,8 @@ def _orders(messages: Records) -> NDArray[np.uint32]:
 
 def _counts(messages: Records) -> NDArray[np.bool_]:
     """Which of them are sends or receives: probes are waits for a message that is another's."""
-    return _as(native.MESSAGE, messages)["what"] != _PROBE
+    found: NDArray[np.bool_] = _as(native.MESSAGE, messages)["what"] != _PROBE
+    return found
 
 
 def _channels(messages: Records) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ class Seen:
     @property
     def missing(self) -> list[int]:
         """Ranks whose files are not there."""
-        return np.setdiff1d(np.arange(self.ranks), self.there).tolist()
+        return sorted(set(range(self.ranks)).difference(self.there))
 
 
 class Window:
@@ -181,5 +181,5 @@ def _leave_out_alike(tails: dict[int, Tail]) -> None:
         if missing := abs(counts[True] - counts[False]):
             tail.drop(channel, missing)
         if both[True][0].left_out[both[True][1]] == both[False][0].left_out[both[False][1]]:
-            for own, channel in both.values():
-                own.left_out.pop(channel, None)
+            for tail, channel in both.values():
+                tail.left_out.pop(channel, None)
