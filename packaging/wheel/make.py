@@ -99,18 +99,18 @@ def package(tools: Path, build: Path, prefix: Path) -> None:
         f"-DCMAKE_MODULE_LINKER_FLAGS={' '.join(words)}")  # fmt: skip
     run(tools / "cmake", "--build", folder)
     shutil.copy(folder / "_core.abi3.so", prefix)
-    shutil.copy(ROOT / "python/latecomer/_core.pyi", prefix)
     for path in prefix.rglob("*"):
         if path.is_file() and (names := old_glibc.undefined(path)):
             raise UserError(
                 f"glibc {old_glibc.GLIBC} lacks what {path.name} calls", ", ".join(names),
                 "build on an older machine, or add a counterpart in packaging/wheel/old_glibc.py",
             )  # fmt: skip
-    # Manual pages, licence and the module, as in any installation; what compilers need is left out.
+    # Manual pages, licence, types and module, as in any installation; not what compilers need.
     whole = WORK / "installed"
     shutil.rmtree(whole, ignore_errors=True)
     run(tools / "cmake", "--install", build, "--prefix", whole, "--component", "Unspecified")
     shutil.copytree(whole / "share", prefix / "share")
+    shutil.copy(ROOT / "python/latecomer/_core.pyi", prefix)
     shutil.copy(whole / "libexec/latecomer/preload", prefix / "libexec/latecomer")
 
 

@@ -402,7 +402,7 @@ def test_a_file_that_is_wrong_is_named_once_and_not_used(name, tmp_path):
 
 @both_families
 def test_ranks_with_other_rules_leave_all_to_the_mpi_library(name, tmp_path):
-    from test_dropin import local
+    from test_dropin_begin import local
 
     one, other = written(tmp_path, by_size("ring"), "1.json"), written(tmp_path, EXAMPLE, "2.json")
     launch = launcher_of(name, 1, [cases_of(name), "reductions"])
