@@ -226,7 +226,7 @@ def test_ranks_that_observe_and_ranks_that_do_not_are_named(name, programs):
         preload.preloading(launch.command, preload.library(), {"LATECOMER": word})
         for word in ("observe", "on")
     ]
-    from test_dropin import local
+    from test_dropin_begin import local
 
     one, other = map(local, parts)
     job = run_command([*one, ":", *other[1:]], launch.env)

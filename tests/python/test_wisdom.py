@@ -10,7 +10,7 @@ from dropin_helpers import cases_of, launcher_of, run_cases, run_command
 from latecomer import JobCosts, Wisdom, cli, rehearse_job
 from latecomer.launch import preload
 from scenes_helpers import both_families
-from test_dropin import local
+from test_dropin_begin import local
 
 HEAD = "latecomer wisdom 1\n"
 VALUES = "start-ups=0.9/0.1 bytes=1.2/0.05 combining=1/0.5 exchanges=1.3/0.2"
