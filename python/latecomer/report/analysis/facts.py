@@ -17,6 +17,7 @@ from .stopped import remark as remark_on_stopped
 from .wording import (
     BESIDE,
     FLOOR,
+    INCOMPARABLE,
     LITTLE,
     NON_BLOCKING,
     SHARE,
@@ -234,7 +235,7 @@ def _spread(found: Lateness) -> float:
 def unless_unclear(named: Facts, error: float, spread: float = 0.0) -> Facts:
     """Below the error of the clocks nobody is named. `spread`: lateness, if nobody is late."""
     if not np.isfinite(error):
-        unknown = "the clocks of some ranks are not comparable"
+        unknown = INCOMPARABLE
     else:
         shown = named.lateness if named.late and named.lateness is not None else spread
         if shown > error or not error:
