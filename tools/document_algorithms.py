@@ -22,9 +22,9 @@ nothing to calls until they have taken long enough to pay for a choice
 ([decision 16](decisions/0016-selection.md)). `auto:random=SEED` is for tests: each call gets an
 algorithm and parameters at random, alike on all ranks.
 
-In the tables *together* marks algorithms for ranks that arrive together, *aware* those that follow
-the arrivals that are expected, and *decides* those that need no estimate: they follow the ranks
-that are there while they run. A star marks those that need an operator that commutes.
+*Aware* algorithms follow the arrivals that are expected. *Deciding* ones need no estimate: they
+follow the ranks that are there while they run. The others are for ranks that arrive together. A
+star marks those that need an operator that commutes.
 
 Parameters are given as in `sorted_linear_tree:segments=64`. Every algorithm but `native` and the
 deciding ones has `progress`: with `background` a progress thread may run ahead of the arrival, with
@@ -33,7 +33,7 @@ progress thread, the others `foreground`.
 
 `early_owners` ([after_last.md](after_last.md)), `online_owners` ([online.md](online.md)),
 `prereduced_circulant` ([scale.md](scale.md)) and `late_doubling` are ours; the others are those of
-the papers under *source*.
+the papers that are named.
 """
 CHOOSERS = ("auto", "fastest", "native")  # of every collective: named above the tables
 
@@ -48,17 +48,13 @@ def section(collective: str) -> str:
     import latecomer
 
     rows = [row for row in latecomer.algorithms(collective) if row.name not in CHOOSERS]
-    lines = ["| algorithm | arrivals | source |", "| --- | --- | --- |", *map(cells, rows)]
-    return "\n".join([f"\n## {collective}\n", *lines, ""])
+    return "\n".join([f"\n## {collective}\n", *map(line, rows), ""])
 
 
-def cells(row) -> str:
+def line(row) -> str:
     star = "*" if row.commutative_only else ""
-    return f"| `{row.name}`{star} | {arrivals(row)} | {row.source} |"
-
-
-def arrivals(row) -> str:
-    return "decides" if row.kind == "protocol" else "aware" if row.arrival_aware else "together"
+    kind = ", decides" if row.kind == "protocol" else ", aware" if row.arrival_aware else ""
+    return f"- `{row.name}`{star}{kind}: {row.source}"
 
 
 if __name__ == "__main__":
