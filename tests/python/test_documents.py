@@ -11,6 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "evidence")]
 
+# Words, as `wc -w` counts them.
+MAX_RECORD = 350  # a decision record: it fits on a screen
+MAX_PAGES = 46_500  # all pages below docs/, records included
+
 
 def test_the_algorithms_page_is_current():
     import document_algorithms
@@ -22,6 +26,26 @@ def test_the_algorithms_page_is_current():
 def test_the_readme_is_a_screen():
     """What a newcomer reads at once; the rest is in docs/."""
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 80
+
+
+def words_of(page: Path) -> int:
+    return len(page.read_text(encoding="utf-8").split())
+
+
+def test_a_decision_record_fits_on_a_screen():
+    records = (ROOT / "docs" / "decisions").glob("*.md")
+    assert [each.name for each in records if words_of(each) > MAX_RECORD] == []
+
+
+def test_the_pages_stay_short():
+    """Who adds a page shortens another: long tables belong into evidence/results/."""
+    assert sum(map(words_of, (ROOT / "docs").rglob("*.md"))) <= MAX_PAGES
+
+
+def test_results_have_the_command_that_made_them():
+    command = re.compile(r"evidence/\w+\.py|\./latecomer \w+|build/release/\w+")
+    for each in (ROOT / "evidence" / "results").glob("*.md"):
+        assert command.search(each.read_text(encoding="utf-8")), each.name
 
 
 def test_the_reproduction_page_is_current():
