@@ -227,7 +227,7 @@ foreach(line ${lines})
         endif()
         set(pass "")
         if(passes STREQUAL "neighbour")
-          set(pass "  latecomer::count_passed(latecomer::Passed::${passes});\n")
+          set(pass "  latecomer::count_unhandled(latecomer::Unhandled::${passes});\n")
         endif()
         string(APPEND pass "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return latecomer::unseen::in(\n"
@@ -238,7 +238,7 @@ foreach(line ${lines})
         if(name MATCHES "^I?[Nn]eighbor_")
           set(recorded nullptr)
         endif()
-        string(CONCAT pass "  latecomer::count_passed(latecomer::Passed::${passes});\n"
+        string(CONCAT pass "  latecomer::count_unhandled(latecomer::Unhandled::${passes});\n"
           "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return messages::begin_together(\n"
           "      ${recorded}, latecomer::trace::${passes}, comm, request,\n"
@@ -321,7 +321,7 @@ file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 #include "dropin/fortran.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
-#include "dropin/passed.hpp"
+#include "dropin/library_calls.hpp"
 #include "dropin/unseen.hpp"
 #include "dropin/wrapped.hpp"
 

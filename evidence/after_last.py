@@ -3,7 +3,8 @@
     .venv/bin/python evidence/after_last.py [--patterns 20]
 
 Times in units of M, the time of the whole vector on a link (1 Gbit/s, combining 80 times as fast);
-start-ups of 50 and 3 us. Takes less than a minute. docs/after_last.md shows what it prints.
+start-ups of 50 and 3 us. Takes less than a minute. evidence/results/after_last.md has what it
+prints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The first files of the atlas of arrivals, and their table (docs/atlas.md).
+"""The first files of the atlas of arrivals, and their table (evidence/results/atlas.md).
 
     .venv/bin/python evidence/atlas.py                     the table of what is in evidence/atlas/
     .venv/bin/python evidence/atlas.py --record all        records anew; or names between commas

@@ -6,8 +6,8 @@
 Every number of ranks from 2 and sizes from 8 B to 16 MiB on two virtual networks, all ranks
 arriving together, for an operator that is exact. Others: ring, recursive_doubling and rabenseifner
 on the same network, and the closed forms of Kolmakov and Zhang. Plans whose cost is
-more than 1.5 times our time are not simulated. Prints the tables of docs/balanced.md. Takes about a
-minute.
+more than 1.5 times our time are not simulated. Prints the tables of evidence/results/balanced.md.
+Takes about a minute.
 """
 
 from __future__ import annotations

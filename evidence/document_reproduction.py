@@ -1,4 +1,6 @@
-"""Writes docs/reproduction.md from `latecomer reproduce`: python evidence/document_reproduction.py.
+"""Writes evidence/results/reproduction.md from `latecomer reproduce`.
+
+    python evidence/document_reproduction.py
 
 Run it again when an algorithm joins the registry or the virtual network changes: rows that had no
 counterpart fill in by themselves. It takes about two minutes.
@@ -15,7 +17,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "python")]
-HEAD = (ROOT / "evidence" / "reproduce" / "head.md").read_text(encoding="utf-8")
+RESULTS = ROOT / "evidence" / "results" / "reproduction.md"
+HEAD = """# Published results beside ours, paper by paper
+
+The details of [the page about them](../../docs/reproduction.md): our programs, simulated at the
+papers' sizes, beside the papers' numbers. `evidence/document_reproduction.py` writes this page;
+`latecomer reproduce PAPER` prints the tables.
+
+- "8 of 8 within 10%" counts the values that are within 10 % of the paper's.
+- *Elapsed* is the mean over the ranks of exit minus arrival, *run* last exit minus first arrival,
+  *root exit* the root's exit minus the common start.
+"""
 # Sentences that the command prints and the page leaves out: a single row that agrees, and how the
 # comparison was made. Misses and other orders stay.
 _DETAIL = re.compile(
@@ -68,4 +80,4 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 
 if __name__ == "__main__":
-    (ROOT / "docs" / "reproduction.md").write_text(page(), encoding="utf-8")
+    RESULTS.write_text(page(), encoding="utf-8")

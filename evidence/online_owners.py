@@ -4,7 +4,7 @@ Usage: python evidence/online_owners.py [--draws 20] [--start-ups 3us,50us] [--r
 
 Times after the last arrival in units of M, the time of the whole vector on a link (16 MiB,
 1 Gbit/s): of each pattern the average and the worst last exit of all draws, and the mean exit.
-Takes about ten minutes. docs/online.md shows its averages.
+Takes about ten minutes. evidence/results/online.md shows its averages.
 """
 
 from __future__ import annotations

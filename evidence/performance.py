@@ -1,4 +1,6 @@
-"""Measures the first tables of docs/performance.md: python evidence/performance.py [ITERATIONS].
+"""Measures the first table of evidence/results/performance.md.
+
+    .venv/bin/python evidence/performance.py [ITERATIONS]
 
 16 hosts, 200 Mbit/s, 4 MiB float sum, Open MPI. Two runs: with the library's own choice as
 `native`, and with its own ring forced by its parameters. Within a run all algorithms are

@@ -1,4 +1,4 @@
-"""Prints the tables of docs/scale.md and draws its pictures: all-reduces of very many ranks.
+"""All-reduces of very many ranks: prints evidence/results/scale.md and draws pictures.
 
     .venv/bin/python evidence/scale.py [--only one-late,...] [--folder docs/pictures]
 

@@ -100,13 +100,6 @@ SLOW = [
 SHORT_ORIGINS = "ASAN_OPTIONS=malloc_context_size=2"
 
 
-def checked_files() -> list[str]:
-    """The sources for clang-tidy: those that need no MPI, no SimGrid and no Python headers."""
-    skipped = ("transports", "runtime", "capi/mpi", "commands/simgrid", "dropin")
-    found = (path for path in (ROOT / "src").rglob("*.cpp"))
-    return [str(path) for path in sorted(found) if not any(part in str(path) for part in skipped)]
-
-
 def sanitized(preset: str, target: str) -> list[str]:
     return ["tools/build.sh", preset, target, str(os.cpu_count() or 1)]
 
@@ -163,7 +156,6 @@ def suites() -> list[Suite]:
     core = "build/{}/tests/core_tests"
     jobs = str(os.cpu_count() or 1)
     pytest = [python, "-m", "pytest", "-q", "-rs"]
-    tidy = ["xargs", "-a", "build/tidy_files", "-P", jobs, "-n", "4"]
     return [
         Suite("layers", [python, "tools/check_layers.py"]),
         Suite("format", [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
@@ -174,8 +166,8 @@ def suites() -> list[Suite]:
         Suite("core-asan", ["env", SHORT_ORIGINS, core.format("asan"),
                             "--gtest_filter=-" + ":".join(SLOW)], "gtest",
               needs=sanitized("asan", "core_tests"), compiles=True),
-        Suite("tidy", [*tidy, str(BIN / "clang-tidy"), "-p", "build/tidy", "--quiet"],
-              needs=["cmake", "--preset", "tidy"], compiles=True),
+        Suite("tidy", [python, "tools/tidy.py"], compiles=True),
+        Suite("alone", [python, "tools/alone.py"]),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests"), compiles=True),
         Suite("worlds", ["build/release/worlds/latecomer_worlds", "1", "1000", "12", "80"]),
@@ -377,7 +369,6 @@ def choose(names: list[str]) -> list[Suite]:
 def main() -> int:
     deadline()  # an error of it at once
     (ROOT / "build").mkdir(exist_ok=True)
-    (ROOT / "build" / "tidy_files").write_text("\n".join(checked_files()) + "\n")
     chosen = choose(sys.argv[1:])
     places = ("alone", "first", "low")
     alone, first, low = ([each for each in chosen if each.place == at] for at in places)

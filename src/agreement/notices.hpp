@@ -27,7 +27,7 @@ class Notices {
     std::uint64_t plan_hash = 0;  // 0: no plan yet
   };
   struct Notice {
-    std::uint64_t kind;
+    std::uint64_t kind = kAsk;
     Place from;
   };
 
@@ -65,7 +65,7 @@ class Notices {
   static constexpr std::size_t kHistory = 16;
 
   struct Received {
-    Rank from;
+    Rank from = 0;
     Notice notice;
   };
   struct Noted {

@@ -116,7 +116,7 @@ void end_activity() {
   const OwnArithmetic arithmetic;
   keep_short_calls();
   messages::end();
-  hot.active = false;
+  fast_path.active = false;
   trace::end();
   tell_trouble(shared_comm::link().comm());
   if (!ledger_is_kept()) return;
@@ -124,7 +124,7 @@ void end_activity() {
   common_time.compare(shared_comm::link().comm());
   JobSummary job =
       summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
-  job.observes = hot.observes;
+  job.observes = fast_path.observes;
   ledger_add(job);
 }
 
@@ -162,16 +162,16 @@ void begin_activity() {
   (void)end_with_mpi(end_activity);  // the first of all
   name_world();
   Defaults& start = defaults();
-  hot.observes = looks_on;
-  if (hot.observes) {
+  fast_path.observes = looks_on;
+  if (fast_path.observes) {
     want_sentence();
     start.most_states = kMostObserved;
   }
   start.policy = policy;
   start.waits_for_synchronising_calls = true;
   start.leaves_alone = has_no_identity;
-  hot.min_bytes = min_bytes();
-  hot.sleeps = asked_to_sleep() && !hot.observes;
+  fast_path.min_bytes = min_bytes();
+  fast_path.sleeps = asked_to_sleep() && !fast_path.observes;
   tell_settings(start.policy);
   follow_next();
   if (rank == 0) note_begin("");
@@ -181,10 +181,10 @@ void begin_activity() {
     stamps::keep();
   }
   trace::report_to([](const std::string& line) { trouble() = line; });
-  hot.counts = trace::is_on() || reported;  // either begins here
+  fast_path.counts = trace::is_on() || reported;  // either begins here
   tell_trouble(shared_comm::link().comm());
   began = monotonic_clock();
-  hot.active = true;
+  fast_path.active = true;
   messages::begin();
   pass_short_calls();
 }

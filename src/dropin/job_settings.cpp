@@ -11,7 +11,7 @@
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/parse.hpp"
-#include "dropin/hot.hpp"
+#include "dropin/fast_path.hpp"
 #include "dropin/next.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/connection/node_sharing.hpp"
@@ -206,7 +206,7 @@ Mode mode_of_environment() {
 }
 
 int min_bytes() {
-  int bytes = hot.min_bytes;
+  int bytes = fast_path.min_bytes;
   read_variable(kMinBytes, [&](const std::string& text) {
     bytes = static_cast<int>(std::min<Count>(parse_bytes("bytes", text), INT_MAX));
   });
@@ -242,7 +242,7 @@ void tell_settings(const Policy& policy) {
     log_line(std::string(name) + " = " + value + (is_used(name) ? " (environment)" : " (default)"));
   };
   tell("LATECOMER_ALGORITHM", algorithms_of(policy));
-  tell("LATECOMER_MIN_BYTES", std::to_string(hot.min_bytes));
+  tell("LATECOMER_MIN_BYTES", std::to_string(fast_path.min_bytes));
   tell("LATECOMER_REPRODUCIBLE", environment_flag("LATECOMER_REPRODUCIBLE") ? "1" : "0");
   tell("LATECOMER_STATS", environment("LATECOMER_STATS").value_or("0"));
   tell("LATECOMER_PROGRESS", name_of(progress_mode()));

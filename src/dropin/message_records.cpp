@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "dropin/hot.hpp"
+#include "dropin/fast_path.hpp"
 
 namespace latecomer::messages {
 namespace {
@@ -37,7 +37,7 @@ PendingTable& matched() {
 
 std::int64_t bytes_of(const Data& data) {
   for (std::size_t i = 0; i < kCommonSizes.size(); ++i) {
-    if (data.type == hot.common[i]) return data.count * kCommonSizes[i];
+    if (data.type == fast_path.common[i]) return data.count * kCommonSizes[i];
   }
   MPI_Count size = 0;
   PMPI_Type_size_x(data.type, &size);

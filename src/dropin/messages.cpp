@@ -10,11 +10,11 @@ using trace::OtherCalls;
 void begin() {
   if (!trace::is_on() || !loader_has_messages()) return;
   trace::look_at_messages();
-  hot.messages = true;
+  fast_path.messages = true;
 }
 
 void end() {
-  if (!hot.messages.exchange(false)) return;
+  if (!fast_path.messages.exchange(false)) return;
   unseen::write();
   recording([&] {
     for (PendingTable* table : {&requests(), &matched()}) {

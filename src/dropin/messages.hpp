@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "dropin/hot.hpp"
+#include "dropin/fast_path.hpp"
 #include "dropin/operation.hpp"
 #include "trace/records.hpp"
 
@@ -13,7 +13,9 @@ namespace latecomer::messages {
 using trace::What;
 
 /// True if messages are to be recorded.
-[[nodiscard]] inline bool are_traced() { return hot.messages.load(std::memory_order_relaxed); }
+[[nodiscard]] inline bool are_traced() {
+  return fast_path.messages.load(std::memory_order_relaxed);
+}
 /// From now on they are, if the trace is on, and the loader hands them to this library.
 void begin();
 void end();

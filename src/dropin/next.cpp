@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "dropin/hot.hpp"
+#include "dropin/fast_path.hpp"
 #include "dropin/loader/short_calls.h"
 
 namespace latecomer {
@@ -31,7 +31,9 @@ std::uintptr_t word_of(Handle handle) {
 }
 
 /// Fewer elements of so many bytes are a short vector.
-int short_below(int size) { return static_cast<int>((Count{hot.min_bytes} + size - 1) / size); }
+int short_below(int size) {
+  return static_cast<int>((Count{fast_path.min_bytes} + size - 1) / size);
+}
 
 void set_below(int at, int below) {
   __atomic_store_n(&short_calls->below[at], below, __ATOMIC_RELEASE);
@@ -61,17 +63,17 @@ void follow_next() {
   calls.gather = next("MPI_Gather", calls.gather);
   calls.scatter = next("MPI_Scatter", calls.scatter);
   calls.sendrecv = next("MPI_Sendrecv", calls.sendrecv);
-  hot.native = calls;
+  fast_path.native = calls;
 }
 
 void pass_short_calls() {
-  if (short_calls == nullptr || hot.counts) return;
-  short_calls->allreduce = reinterpret_cast<AnyFunction>(hot.native.allreduce);
-  short_calls->reduce = reinterpret_cast<AnyFunction>(hot.native.reduce);
-  short_calls->bcast = reinterpret_cast<AnyFunction>(hot.native.bcast);
+  if (short_calls == nullptr || fast_path.counts) return;
+  short_calls->allreduce = reinterpret_cast<AnyFunction>(fast_path.native.allreduce);
+  short_calls->reduce = reinterpret_cast<AnyFunction>(fast_path.native.reduce);
+  short_calls->bcast = reinterpret_cast<AnyFunction>(fast_path.native.bcast);
   short_calls->unused_bits = static_cast<int>(8 * (sizeof(std::uintptr_t) - sizeof(MPI_Datatype)));
   for (int i = 0; i < latecomer_common_types; ++i) {
-    short_calls->types[i] = word_of(hot.common[i]);
+    short_calls->types[i] = word_of(fast_path.common[i]);
     set_below(i, short_below(kCommonSizes[i]));
   }
 }

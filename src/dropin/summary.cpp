@@ -5,9 +5,8 @@
 #include <cstring>
 #include <numeric>
 
-#include "dropin/left.hpp"
+#include "dropin/library_calls.hpp"
 #include "dropin/matching.hpp"
-#include "dropin/passed.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/sleeping.hpp"
 #include "runtime/report/counters.hpp"
@@ -28,8 +27,8 @@ class Sums {
     PMPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_UINT64_T, op, comm_);
     return mine;
   }
-  [[nodiscard]] std::uint64_t operator()(Passed kind) const {
-    return (*this)(passed_calls[static_cast<std::size_t>(kind)].load());
+  [[nodiscard]] std::uint64_t operator()(Unhandled kind) const {
+    return (*this)(unhandled_calls[static_cast<std::size_t>(kind)].load());
   }
 
  private:
@@ -72,10 +71,10 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   for (const Counter& counter : counters()) {
     job.calls.*counter.member = all(mine.calls.*counter.member);
   }
-  job.short_calls = all(left_calls.load());
-  job.nonblocking = all(Passed::nonblocking);
-  job.persistent = all(Passed::persistent);
-  job.neighbour = all(Passed::neighbour);
+  job.short_calls = all(short_vector_calls.load());
+  job.nonblocking = all(Unhandled::nonblocking);
+  job.persistent = all(Unhandled::persistent);
+  job.neighbour = all(Unhandled::neighbour);
   job.estimated = all(mine.saved.calls);
   job.least_handled = all(mine.calls.handled, MPI_MIN);
   job.clock_error =

@@ -7,8 +7,8 @@
 #include "capi/mpi/calls.hpp"
 #include "capi/mpi/guard.hpp"
 #include "dropin/activity.hpp"
-#include "dropin/hot.hpp"
-#include "dropin/left.hpp"
+#include "dropin/fast_path.hpp"
+#include "dropin/library_calls.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/unseen.hpp"
@@ -34,7 +34,7 @@ bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
   if (!is_active()) return true;
   int ranks = 1;
   if (comm != MPI_COMM_NULL) PMPI_Comm_size(comm, &ranks);
-  return ranks * bytes_of(part, type) < hot.min_bytes;
+  return ranks * bytes_of(part, type) < fast_path.min_bytes;
 }
 
 /// True if functions with counts of int would get a count that is none. Of the two counts MPI
@@ -88,11 +88,11 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
 /// A call that the MPI library gets at once. `describe` makes the call.
 template <class Describe, class Native>
 int left(Describe&& describe, Native&& native) {
-  if (!hot.counts.load(std::memory_order_relaxed)) return native();
+  if (!fast_path.counts.load(std::memory_order_relaxed)) return native();
   const Call call = describe();
   if (has_one_rank(call.comm)) return unrecorded(call.site, native);
   const auto begin = [&](auto& made, CommState& state) { made.emplace(state, call); };
-  left_calls.fetch_add(1, std::memory_order_relaxed);
+  short_vector_calls.fetch_add(1, std::memory_order_relaxed);
   return traced(call.comm, trace::Served::short_vector, call.site, begin, native);
 }
 
@@ -100,7 +100,7 @@ int left(Describe&& describe, Native&& native) {
 template <class Native>
 int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
               Native&& native) {
-  if (!is_active() || !hot.counts.load(std::memory_order_relaxed)) return native();
+  if (!is_active() || !fast_path.counts.load(std::memory_order_relaxed)) return native();
   if (has_one_rank(comm)) return unrecorded(site, native);
   const auto begin = [&](auto& made, CommState& state) {
     made.emplace(state, collective, bytes, site);
@@ -120,7 +120,7 @@ int observed(const Call& call) {
 int enter(const Call& call) {
   if (!is_active()) return call.native();
   if (has_one_rank(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
-  if (hot.observes) return observed(call);
+  if (fast_path.observes) return observed(call);
   const auto execute = [&] { return execute_in_order(call); };
   if (!messages::are_traced()) return communicate(call, execute);
   return communicate(call, [&] {
@@ -151,7 +151,7 @@ int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type
       return calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site);
     };
     return left(describe, [&] {
-      return hot.native.allreduce(sendbuf, recvbuf, static_cast<int>(count), type, op, comm);
+      return fast_path.native.allreduce(sendbuf, recvbuf, static_cast<int>(count), type, op, comm);
     });
   }
   return enter(calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site));
@@ -164,7 +164,8 @@ int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, M
       return calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site);
     };
     return left(describe, [&] {
-      return hot.native.reduce(sendbuf, recvbuf, static_cast<int>(count), type, op, root, comm);
+      return fast_path.native.reduce(sendbuf, recvbuf, static_cast<int>(count), type, op, root,
+                                     comm);
     });
   }
   return enter(calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site));
@@ -174,7 +175,7 @@ int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm,
   if (leaves(count, type)) {
     const auto describe = [&] { return calls::bcast(buffer, count, type, root, comm, site); };
     return left(describe, [&] {
-      return hot.native.bcast(buffer, static_cast<int>(count), type, root, comm);
+      return fast_path.native.bcast(buffer, static_cast<int>(count), type, root, comm);
     });
   }
   return enter(calls::bcast(buffer, count, type, root, comm, site));
@@ -188,8 +189,8 @@ int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void*
                               site);
     };
     return left(describe, [&] {
-      return hot.native.allgather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                                  static_cast<int>(recvcount), recvtype, comm);
+      return fast_path.native.allgather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                        static_cast<int>(recvcount), recvtype, comm);
     });
   }
   return enter(
@@ -215,8 +216,8 @@ int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* re
                            site);
     };
     return left(describe, [&] {
-      return hot.native.gather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                               static_cast<int>(recvcount), recvtype, root, comm);
+      return fast_path.native.gather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                     static_cast<int>(recvcount), recvtype, root, comm);
     });
   }
   return enter(
@@ -233,8 +234,8 @@ int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* r
                             site);
     };
     return left(describe, [&] {
-      return hot.native.scatter(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                                static_cast<int>(recvcount), recvtype, root, comm);
+      return fast_path.native.scatter(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
+                                      static_cast<int>(recvcount), recvtype, root, comm);
     });
   }
   return enter(
@@ -264,7 +265,8 @@ int barrier_asleep(MPI_Comm comm) {
 
 int barrier(MPI_Comm comm, const void* site) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
-  const bool asleep = hot.sleeps && is_active() && comm != MPI_COMM_NULL && has_identity(comm);
+  const bool asleep =
+      fast_path.sleeps && is_active() && comm != MPI_COMM_NULL && has_identity(comm);
   const auto call = [&] { return asleep ? barrier_asleep(comm) : native(comm); };
   return synchronised(comm, looked_at(comm, "barrier", 0, site, call));
 }

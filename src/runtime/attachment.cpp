@@ -102,8 +102,8 @@ int state_keyval() {
 CommState* find_state(MPI_Comm comm) {
   void* found = nullptr;
   int flag = -1;  // stays where MPI refuses: after a user's error handler MPICH returns no error
-  const int code =
-      UserCode::run([&] { return PMPI_Comm_get_attr(comm, state_keyval(), &found, &flag); });
+  const int code = UserCode::run(
+      [&] { return PMPI_Comm_get_attr(comm, state_keyval(), static_cast<void*>(&found), &flag); });
   if (flag < 0) throw RefusedByMpi{code == MPI_SUCCESS ? MPI_ERR_COMM : code};
   return flag != 0 ? static_cast<CommState*>(found) : nullptr;
 }
@@ -180,8 +180,8 @@ int CommState::ensure_resources() {
   mine.settings = hashes_of(*this);
   Introductions all;
   std::unique_ptr<InternalComm> internal;
-  int code =
-      identity ? link_by_meeting(*this, mine, all, internal) : InternalComm::make(comm, internal);
+  int code = identity ? link_by_meeting(*this, *identity, mine, all, internal)
+                      : InternalComm::make(comm, internal);
   resources_failed = code != MPI_SUCCESS;
   if (resources_failed) return code;
   if (!identity) code = introduce(internal->link().comm(), mine, all);

@@ -1,18 +1,16 @@
-"""Options that verbs share: one name, one meaning, the same words in --help and on the page."""
+"""Options that verbs share: one name, one meaning, the same words in every --help."""
 
 from collections import Counter
 
+from latecomer.command.declare import parameters
+from latecomer.verbs.commands import COMMANDS
 from latecomer.verbs.options import COMMON, SHORT
-from tools import document_options
 
 
 def every():
-    return [(verb, each) for verb, some in document_options.verbs() for each in some]
-
-
-def test_the_page_has_the_words_of_the_help():
-    page = document_options.PAGE.read_text(encoding="utf-8")
-    assert document_options.page(page) == page, "run .venv/bin/python tools/document_options.py"
+    """The verb and the option of each one that --help shows."""
+    return [(words, each) for words, verb in COMMANDS.verbs() for each in parameters(verb)
+            if each.option.names and not each.option.hidden]  # fmt: skip
 
 
 def test_the_help_of_each_verb_begins_with_the_common_words():

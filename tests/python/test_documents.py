@@ -11,6 +11,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "evidence")]
 
+# Words, as `wc -w` counts them.
+MAX_RECORD = 350  # a decision record: it fits on a screen
+MAX_PAGES = 46_500  # all pages below docs/, records included
+
 
 def test_the_algorithms_page_is_current():
     import document_algorithms
@@ -24,11 +28,31 @@ def test_the_readme_is_a_screen():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 80
 
 
+def words_of(page: Path) -> int:
+    return len(page.read_text(encoding="utf-8").split())
+
+
+def test_a_decision_record_fits_on_a_screen():
+    records = (ROOT / "docs" / "decisions").glob("*.md")
+    assert [each.name for each in records if words_of(each) > MAX_RECORD] == []
+
+
+def test_the_pages_stay_short():
+    """Who adds a page shortens another: long tables belong into evidence/results/."""
+    assert sum(map(words_of, (ROOT / "docs").rglob("*.md"))) <= MAX_PAGES
+
+
+def test_results_have_the_command_that_made_them():
+    command = re.compile(r"evidence/\w+\.py|\./latecomer \w+|build/release/\w+")
+    for each in (ROOT / "evidence" / "results").glob("*.md"):
+        assert command.search(each.read_text(encoding="utf-8")), each.name
+
+
 def test_the_reproduction_page_is_current():
     """Only the papers that take no time; `evidence/document_reproduction.py` writes all."""
     import document_reproduction
 
-    committed = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    committed = document_reproduction.RESULTS.read_text(encoding="utf-8")
     assert committed.startswith(document_reproduction.HEAD)
     for name in ("marendic2012", "kolmakov2020"):
         assert document_reproduction.section(name) in committed, name
@@ -46,13 +70,16 @@ def test_the_reproduction_page_is_current():
     ],
 )
 def test_the_summary_of_the_reproduction_page_adds_up(paper, numbers, claim):
+    import document_reproduction
+
     page = (ROOT / "docs" / "reproduction.md").read_text(encoding="utf-8")
-    head, _, rest = page.partition(f"\n## {paper}\n")
+    details = document_reproduction.RESULTS.read_text(encoding="utf-8")
+    rest = details.partition(f"\n## {paper}\n")[2]
     points = re.sub(r"\n  +", " ", rest.partition("\n## ")[0]).splitlines()
     found = [re.search(r"(\d+) of (\d+) within", p) for p in points if re.search(numbers, p)]
     close, known = (sum(int(each[i]) for each in found if each) for i in (1, 2))
     assert claim == f"{close} of {known}"
-    row = next(line for line in head.splitlines() if line.startswith(f"| [{paper}]"))
+    row = next(line for line in page.splitlines() if line.startswith(f"| [{paper}]"))
     assert claim in row
 
 

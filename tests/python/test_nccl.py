@@ -9,6 +9,7 @@ from latecomer import cli
 from latecomer.core.compiled import core
 from latecomer.report.analysis.answer import facts
 from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.what_if import what_if
 from latecomer.report.trace import native_file, read
 from latecomer.report.trace.left_out import LeftOut
 from latecomer.report.watch.watcher import Watcher
@@ -51,6 +52,8 @@ def test_a_rank_that_is_always_late_is_named_though_all_clocks_are_apart(tmp_pat
     np.testing.assert_allclose(found.ranks.waiting, waiting, atol=2 * 40 * found.clock_error)
     assert list(facts(found).late) == [late]
     assert not facts(found).run_command  # no other run of MPI's is advised
+    asked = what_if(found.trace, found.run_seconds, seconds=0.5).answers
+    assert {each.scenario.kind for each in asked} == {"balance", "network", "part"}  # no algorithm
 
 
 # ---- a job of everything
@@ -332,6 +335,8 @@ def test_clocks_that_only_messages_connect_are_not_compared(tmp_path, capsys):
     assert cli.run(["report", str(tmp_path / "trace")]) == 0
     said = capsys.readouterr()
     assert "Nobody is named: the clocks of some ranks are not comparable." in said.out
+    assert "How long ranks wait for each other cannot be told." in said.out
+    assert "% of the time of all ranks" not in said.out
     assert "What if" not in said.out
     assert "no what-if: the clocks of some ranks are not comparable" in said.err
 

@@ -19,8 +19,7 @@ from ..launch.program import PREFIX
 if TYPE_CHECKING:
     from ..lab.bench.places import Place
 
-# The options that verbs share. Their help begins with these words, in every verb, and
-# docs/commands.md has them as a table, which tools/document_options.py writes.
+# The options that verbs share. Their help begins with these words, in every verb.
 COMMON = {
     "--algorithms": "Take these algorithms, with parameters, as in ring,linear_tree:segments=8.",
     "--arrivals": "Let the ranks arrive in this pattern, or at these times.",

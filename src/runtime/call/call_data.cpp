@@ -47,6 +47,7 @@ int pack(const void* from, Count count, const Layout& layout, char* to, MPI_Comm
                    });
 }
 
+// NOLINTNEXTLINE(misc-const-correctness): MPI writes there
 int unpack(const char* from, Count count, const Layout& layout, void* to, MPI_Comm comm) {
   return in_pieces(to, count, layout, const_cast<char*>(from),
                    [&](void* user, int now, const char* bytes, Packed size) {

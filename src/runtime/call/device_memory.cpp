@@ -136,8 +136,8 @@ class Loaded {
 
  private:
   struct Search {
-    unsigned long long before;
-    unsigned long long now;
+    unsigned long long before = 0;
+    unsigned long long now = 0;
     std::array<std::string, kRuntimes.size()> paths;
   };
 

@@ -25,7 +25,7 @@ Ending fail(CommState& state, const Outcome& outcome) {
   return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};
 }
 
-Ending refuse(CommState& state) {
+Ending refuse(const CommState& state) {
   set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
   return {.code = disagreement_class(), .counter = &latecomer_stats::failed, .raise = true};
 }

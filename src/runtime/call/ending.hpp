@@ -30,6 +30,6 @@ void give_up(CommState& state, const std::string& why);
 /// Ends a failed call. The other ranks are notified first.
 [[nodiscard]] Ending fail(CommState& state, const Outcome& outcome);
 /// Ends a call on a communicator that failed earlier.
-[[nodiscard]] Ending refuse(CommState& state);
+[[nodiscard]] Ending refuse(const CommState& state);
 
 }  // namespace latecomer

@@ -52,7 +52,7 @@ int min_over_ranks(CommState& state, Review& review) {
 }  // namespace
 
 Outcome note_arrivals(CommState& state) {
-  Watch* const watch = state.chooser.watch();
+  const Watch* const watch = state.chooser.watch();
   if (watch == nullptr) return {};
   state.chooser.learn();
   if (!state.clock_refresh.due(watch->last_arrival())) return {};
@@ -74,7 +74,7 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Review all = state.chooser.review(*ending.call_class, may_connect(state));
   all.offer(inheritance.state_hash());
   if (state.identity) {
-    if (!review_by_meeting(state, problem, all)) return ending;
+    if (!review_by_meeting(state, *state.identity, problem, all)) return ending;
   } else if (const int code = min_over_ranks(state, all); code != MPI_SUCCESS) {
     if (ending.code == MPI_SUCCESS) ending.code = code;
     return ending;

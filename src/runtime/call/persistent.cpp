@@ -18,6 +18,7 @@ void prepare_early(CommState& state, const Call& arguments) try {
     (void)prepare(state, plan, arguments.in_place());
   }
 } catch (const Error&) {
+  return;
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ int execute_in_order(const Call& call) {
   return execute(*state, call);
 }
 
-void execute_started(CommState& state) {
+void execute_started(const CommState& state) {
   const std::shared_ptr<StartedCalls> started = state.started;
   while (!started->empty()) PersistentCall::execute_first(*started);
 }

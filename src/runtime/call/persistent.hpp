@@ -25,7 +25,7 @@ class PersistentCall {
 
  private:
   enum class Stage : std::uint8_t { inactive, started, ended };
-  friend void execute_started(CommState& state);
+  friend void execute_started(const CommState& state);
 
   [[nodiscard]] std::shared_ptr<StartedCalls> queue() const;
   static void execute_first(StartedCalls& started);
@@ -41,7 +41,7 @@ class PersistentCall {
 int execute_in_order(const Call& call);
 
 /// Executes the started calls, before another collective function on the communicator.
-void execute_started(CommState& state);
+void execute_started(const CommState& state);
 
 /// Throws Error if calls are started: `what` would change their plans on some ranks only.
 void refuse_while_started(const CommState& state, const char* what);

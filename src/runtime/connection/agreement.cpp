@@ -17,13 +17,13 @@ Seconds patience(const CommState& state) {
   return kAtLeast + kCalls * state.inside;
 }
 
-Occasion occasion(CommState& state, std::string_view about) {
+Occasion occasion(CommState& state, const Identity& identity, std::string_view about) {
   const std::string text = std::string(about) + ' ' + std::to_string(state.calls);
-  return {*state.identity, ++state.meetings, fnv1a(text), patience(state)};
+  return {identity, ++state.meetings, fnv1a(text), patience(state)};
 }
 
 struct Introduced {
-  std::int64_t rank;
+  std::int64_t rank = 0;
   Introduction introduction;
 };
 
@@ -47,10 +47,9 @@ Slot slot_of(const Told& told) {
 
 }  // namespace
 
-int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
-                    std::unique_ptr<InternalComm>& made) {
+int link_by_meeting(CommState& state, const Identity& identity, Introduction mine,
+                    Introductions& all, std::unique_ptr<InternalComm>& made) {
   const ReleasedCommLock released(state.lock);
-  const Identity& identity = *state.identity;
   SlotSearch search(identity.name);
   Slot slot = 0;
   do {
@@ -58,7 +57,7 @@ int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
     Told told = tell(Introduced{state.rank, mine});
     bool taken = false;
     const Met met = meet(
-        occasion(state, "link"), told,
+        occasion(state, identity, "link"), told,
         [](Told& mine_and, const Told& theirs) {
           mine_and.insert(mine_and.end(), theirs.begin(), theirs.end());
         },
@@ -83,11 +82,13 @@ int link_by_meeting(CommState& state, Introduction mine, Introductions& all,
   return MPI_ERR_OTHER;
 }
 
-bool review_by_meeting(CommState& state, const Problem& problem, Review& review) {
+bool review_by_meeting(CommState& state, const Identity& identity, const Problem& problem,
+                       Review& review) {
   const ReleasedCommLock released(state.lock);
   Told told = review.bytes();
-  const Met met = meet(occasion(state, "review of " + std::to_string(problem.count) + ' ' +
-                                           std::string(to_string(problem.collective))),
+  const Met met = meet(occasion(state, identity,
+                                "review of " + std::to_string(problem.count) + ' ' +
+                                    std::string(to_string(problem.collective))),
                        told, Review::merge_bytes, [](const Told&) { return true; });
   if (met == Met::agreed) {
     review = Review::of_bytes(told);

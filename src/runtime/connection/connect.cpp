@@ -28,7 +28,7 @@ Outcome make_resources(CommState& state) {
 /// made before the first call, ranks may have changed settings since, each on its own.
 Outcome connect(CommState& state) {
   const bool fresh = state.resources == nullptr;
-  const Outcome made = make_resources(state);
+  Outcome made = make_resources(state);
   if (made.code != MPI_SUCCESS) return made;
   state.resources->failures.enter_call(state.calls, state.resources->calls + 1);
   if (fresh) conclude(state, state.resources->introduced);
@@ -37,7 +37,7 @@ Outcome connect(CommState& state) {
 
 Outcome watch_arrivals(CommState& state) {
   if (!state.resources->clocks.ready()) {
-    const Outcome set = set_up_clocks(*state.resources, {state.comm, state.tuning.long_wait});
+    Outcome set = set_up_clocks(*state.resources, {state.comm, state.tuning.long_wait});
     if (set.code != MPI_SUCCESS) return set;
   }
   state.chooser.watch_arrivals();
@@ -45,14 +45,14 @@ Outcome watch_arrivals(CommState& state) {
 }
 
 Outcome connect_and_watch(CommState& state) {
-  const Outcome connected = connect(state);
+  Outcome connected = connect(state);
   const bool watches = state.chooser.policy().online && state.chooser.watch() == nullptr;
   if (connected.code != MPI_SUCCESS || !watches) return connected;
   return state.settings == Settings::alike ? watch_arrivals(state) : connected;
 }
 
 Outcome connect_for_choice(CommState& state) {
-  const Outcome connected = connect(state);
+  Outcome connected = connect(state);
   if (state.resources_failed) {
     state.chooser.give_up();
     return {};

@@ -115,7 +115,7 @@ Placement placement_of(const Introductions& all) {
     const Node node{one.node, one.per_node, one.per_node == 0 ? 0 : before / one.per_node};
     nodes.push_back(numbers.try_emplace(node, static_cast<Rank>(numbers.size())).first->second);
   }
-  Placement placement = numbered(nodes);
+  const Placement placement = numbered(nodes);
   return shares_nodes(placement) ? placement : Placement{};
 }
 

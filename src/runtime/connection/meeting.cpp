@@ -22,15 +22,15 @@ namespace {
 std::atomic<bool> gave_up{false};
 
 struct Head {
-  std::uint64_t identity;
-  std::uint64_t number;
-  std::uint64_t about;
-  MeetingRank::Step step;
-  Met met;  // of a verdict, or so far
+  std::uint64_t identity = 0;
+  std::uint64_t number = 0;
+  std::uint64_t about = 0;
+  MeetingRank::Step step = {};
+  Met met = {};  // of a verdict, or so far
 };
 
 struct Letter {
-  int from;  // place
+  int from = 0;  // place
   Head head;
   Told told;
 };

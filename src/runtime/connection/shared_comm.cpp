@@ -1,5 +1,6 @@
 #include "runtime/connection/shared_comm.hpp"
 
+#include <memory>
 #include <mutex>
 
 #include "runtime/connection/internal_comm.hpp"
@@ -12,7 +13,7 @@ constexpr int kTagsOfSlot =
 
 struct Shared {
   std::mutex guard;
-  std::optional<Link> whole;
+  std::unique_ptr<const Link> whole;
   Slots slots;
 };
 
@@ -26,11 +27,11 @@ Shared& shared() {
 int make() {
   MPI_Comm comm = MPI_COMM_NULL;
   const int code = make_beside(MPI_COMM_WORLD, comm);
-  if (code == MPI_SUCCESS) shared().whole.emplace(comm);
+  if (code == MPI_SUCCESS) shared().whole = std::make_unique<const Link>(comm);
   return code;
 }
 
-bool exists() { return shared().whole.has_value(); }
+bool exists() { return shared().whole != nullptr; }
 
 const Link& link() { return *shared().whole; }
 

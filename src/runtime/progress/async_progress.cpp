@@ -262,6 +262,7 @@ Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,
   if (!protocol_) prepared_ = nullptr;
   if (failure_.code != MPI_SUCCESS) return failure_;
   const Call& call = request.call;
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): what has none is not announced
   const CallSignature signature = *signature_of(call, state_.ranks, state_.rank);
   Outcome outcome = wait_for_plan(signature);
   if (outcome.code != MPI_SUCCESS) return outcome;

@@ -10,13 +10,13 @@ namespace {
 
 /// The part of a message that has a fixed length.
 struct Head {
-  std::uint64_t owner;
-  PlanMessage::Kind kind;
-  std::uint64_t call;
+  std::uint64_t owner = 0;
+  PlanMessage::Kind kind = {};
+  std::uint64_t call = 0;
   CallSignature signature;
-  Seconds arrival;
-  double weight;
-  std::uint32_t row;
+  Seconds arrival = 0;
+  double weight = 0;
+  std::uint32_t row = 0;
 };
 
 std::vector<char> pack(const PlanMessage& message, std::uint64_t owner) {

@@ -201,7 +201,7 @@ std::string name_of_site(const void* address) {
   const auto offset = [&](const void* base) {
     return "+0x" + format_hex(number - reinterpret_cast<std::uintptr_t>(base));
   };
-  const std::string place = module + offset(info.dli_fbase);
+  std::string place = module + offset(info.dli_fbase);
   if (info.dli_sname == nullptr) return place;
   return place + " (" + info.dli_sname + offset(info.dli_saddr) + ')';
 }

@@ -118,7 +118,7 @@ void add(CommState& state, std::string_view collective, Stamp stamp) try {
   all.stamps += own.kept().size();
   if (all.stamps >= kMostOfAll) make_room(all);
 } catch (const std::bad_alloc&) {
-  // Other ranks know more calls of this communicator then, so none of them is used.
+  return;  // other ranks know more calls of this communicator then, so none of them is used
 }
 
 void lose() {

@@ -14,7 +14,15 @@ from ...base import called
 from ...base.plain import plain
 from .facts import Facts, facts
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
-from .wording import CLEAR, LITTLE, listed, percent, seconds, seconds_beside
+from .wording import (
+    CLEAR,
+    INCOMPARABLE,
+    LITTLE,
+    listed,
+    percent,
+    seconds,
+    seconds_beside,
+)
 
 if TYPE_CHECKING:
     from .lateness import Lateness
@@ -147,6 +155,8 @@ def _cost(facts: Facts) -> str:
     if not facts.known:
         unseen = f"; not measured: {facts.unseen}" if facts.unseen else ""
         return f"Too few calls are known on all ranks for an answer{unseen}."
+    if facts.unknown == INCOMPARABLE:
+        return "How long ranks wait for each other cannot be told."
     waiting, moving = shares(facts)
     parts = f"{waiting} of {facts.whole} is waiting for late ones, {moving} moving data"
     if facts.unseen:

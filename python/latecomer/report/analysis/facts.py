@@ -15,7 +15,18 @@ from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
 from .stopped import remark as remark_on_stopped
-from .wording import BESIDE, FLOOR, LITTLE, NON_BLOCKING, SHARE, TRUSTED, listed, percent, seconds
+from .wording import (
+    BESIDE,
+    FLOOR,
+    INCOMPARABLE,
+    LITTLE,
+    NON_BLOCKING,
+    SHARE,
+    TRUSTED,
+    listed,
+    percent,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from .lateness import Lateness
@@ -224,7 +235,7 @@ def _spread(found: Lateness) -> float:
 def unless_unclear(named: Facts, error: float, spread: float = 0.0) -> Facts:
     """Below the error of the clocks nobody is named. `spread`: lateness, if nobody is late."""
     if not np.isfinite(error):
-        unknown = "the clocks of some ranks are not comparable"
+        unknown = INCOMPARABLE
     else:
         shown = named.lateness if named.late and named.lateness is not None else spread
         if shown > error or not error:

@@ -26,7 +26,7 @@ from .first import bars, first
 from .lateness import GroupLateness, Lateness
 from .timeline import windows
 from .what_if import distrust
-from .wording import DEFINITIONS, SAVED, group_name, seconds
+from .wording import DEFINITIONS, INCOMPARABLE, SAVED, group_name, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,7 +167,7 @@ def remarks(found: Lateness) -> list[str]:
     if found.incomplete:
         told.append(f"{found.incomplete:,} calls are not known on all their ranks, and left out")
     if not np.isfinite(error):
-        told.append("the clocks of some ranks are not comparable: their lateness means nothing")
+        told.append(f"{INCOMPARABLE}: their lateness means nothing")
     elif error > 1e-6:
         told.append(f"{found.trace.clock}: arrivals on different clocks are off by up to "
                     f"{seconds(error)}")  # fmt: skip

@@ -243,7 +243,7 @@ def _scenarios(
         yield Scenario(name, ranks=tuple(late))
     yield Scenario("perfect balance", lateness=0.0)
     yield Scenario("a network twice as fast", speed=2.0)
-    if simulator.simulated:
+    if simulator.simulated and not simulator.trace.of_device:
         yield Scenario("the MPI library's own algorithms", NATIVE)
         yield Scenario("latecomer, automatic choice", AUTO)
         yield from (Scenario(name, name) for name in simulator.suitable())

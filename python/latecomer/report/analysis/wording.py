@@ -53,6 +53,7 @@ def group_name(name: str, ranks: int) -> str:
     return f"{name} ({ranks} ranks)"
 
 
+INCOMPARABLE = "the clocks of some ranks are not comparable"
 NON_BLOCKING = "non-blocking collectives"
 BESIDE = "messages between two ranks, windows and files"  # not measured, whatever a program has
 

@@ -55,3 +55,4 @@ class Recorded:
     begin: float  # of the recording, in seconds on the rank's own clock
     end: float
     pid: int = 0
+    of_device: bool = False  # some calls are kernels

@@ -77,6 +77,7 @@ def trace_of(
         inputs=inputs,
         remarks=[*remarks, *left.remarks()],
         between=False,
+        of_device=True,
     )
 
 

@@ -180,6 +180,6 @@ def _by_time(
         begin, end = (known.min(), known.max()) if len(known) else (math.nan, math.nan)
         path = dumps[rank].path
         host = "" if path.parent == folder else path.parent.name
-        recorded.append(Recorded(str(path), rank, host, made, begin, end))
+        recorded.append(Recorded(str(path), rank, host, made, begin, end, of_device=True))
     trace = joined(str(folder), _FORM, ranks, recorded, left)
     return replace(trace, remarks=[_BY_TIME, *trace.remarks])

@@ -253,6 +253,7 @@ def _read(path: Path, left: LeftOut) -> _File | None:
         begin=1e-6 * begin,
         end=1e-6 * end,
         pid=events.pid,
+        of_device=bool(events.kernels),
     )
     world = _said(path, info, "world_size", 1, MOST_RANKS, left) or 0
     rank = _said(path, info, "rank", 0, (world or MOST_RANKS) - 1, left)

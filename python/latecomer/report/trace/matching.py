@@ -103,6 +103,7 @@ def joined(
         clock=said,
         clock_error=error,
         pids=[by_rank[rank].pid if rank in by_rank else 0 for rank in range(ranks)],
+        of_device=any(each.of_device for each in recorded),
         **{} if more is None else more(words, seconds, error),
         remarks=[*remarks, *left.remarks()],
     )

@@ -294,6 +294,7 @@ class Trace:
     others: Others | None = None  # None: not measured
     between: bool = True  # False: nothing is known of what lies between two calls
     hang: str = ""  # the first call that is not complete, as a sentence without a full stop
+    of_device: bool = False  # calls are kernels of a device, which no algorithm of MPI's replaces
 
     @property
     def ranks(self) -> int:

@@ -173,6 +173,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         messages=messages,
         overlapping=overlapping,
         others=others_of(files, seconds),
+        of_device=of_device,
     )
 
 

@@ -120,7 +120,8 @@ def _joined(folder: Path, files: Mapping[int, _File], left: LeftOut) -> Trace:
         # A session has a clock of its own: two files of a host need not agree.
         several = not each.host or hosts[each.host] > 1
         host = f"{each.host}, {each.path.name}".lstrip(", ") if several else each.host
-        recorded.append(Recorded(str(each.path), rank, host, calls, math.nan, math.nan))
+        recorded.append(Recorded(str(each.path), rank, host, calls, math.nan, math.nan,
+                                 of_device=True))  # fmt: skip
     ranks = max(files, default=-1) + 1
     trace = joined(str(folder), "Nsight Systems", ranks, recorded, left)
     return replace(trace, inputs=list(dict.fromkeys(each.path for each in files.values())))

@@ -12,7 +12,7 @@
 
 namespace latecomer {
 
-struct alignas(64) Hot {
+struct alignas(64) FastPath {
   std::atomic<bool> active{false};    // calls may be handled, from MPI_Init to MPI_Finalize
   std::atomic<bool> counts{false};    // calls that are left to the MPI library are counted
   std::atomic<bool> messages{false};  // messages are recorded
@@ -23,24 +23,24 @@ struct alignas(64) Hot {
   decltype(&PMPI_Type_size) type_size = PMPI_Type_size;
   NativeCalls native;
 };
-inline Hot hot;
+inline FastPath fast_path;
 
 inline constexpr std::array<int, 3> kCommonSizes = {sizeof(double), sizeof(int), sizeof(float)};
 
 /// The bytes of a vector; INT_MAX stands for more.
 [[nodiscard]] inline Count bytes_of(Count count, MPI_Datatype type) {
   for (std::size_t i = 0; i < kCommonSizes.size(); ++i) {
-    if (type == hot.common[i]) return count * kCommonSizes[i];
+    if (type == fast_path.common[i]) return count * kCommonSizes[i];
   }
   int size = 0;
-  if (type != MPI_DATATYPE_NULL) hot.type_size(type, &size);
+  if (type != MPI_DATATYPE_NULL) fast_path.type_size(type, &size);
   return count * size;
 }
 
 /// True if the vector is short: then the call is left to the MPI library at once. MPI makes its
 /// bytes equal on all ranks, so all of them leave it.
 [[nodiscard]] inline bool is_short(Count count, MPI_Datatype type) {
-  return bytes_of(count, type) < hot.min_bytes;
+  return bytes_of(count, type) < fast_path.min_bytes;
 }
 
 }  // namespace latecomer
