@@ -137,7 +137,8 @@ void Engine::make_ready(OpIndex index) {
 /// busy while this rank combines.
 void Engine::pump() {
   for (std::size_t next = 0; next < flags_.size() && status_ == Status::running; ++next) {
-    post_flag(flags_[next]);
+    const OpIndex index = flags_[next];
+    transport_.post(index_.operation(index), index, {.piggybacks = index_.piggybacks(index)});
   }
   flags_.clear();
   while (!messages_.empty() && status_ == Status::running) post_message();
@@ -176,28 +177,10 @@ void Engine::post_message() {
   const bool first = progressed.posted++ == 0;
   ++progressed.in_flight;
   const Operation& op = index_.operation(index);
-  const Slice& data = op.kind == OpKind::send ? op.source : op.target;
-  const bool paced = index_.program().receiver_paced && !data.empty();
-  const Message message{op.peer, data, first, index_.piggybacks(index), paced};
-  if (op.kind == OpKind::send) {
-    transport_.send(message, index_.program().plan_hash, index);
-  } else {
-    transport_.recv(message, index);
-  }
+  const bool paced = index_.program().receiver_paced && !op.data().empty();
+  transport_.post(op, index,
+                  {.first = first, .piggybacks = index_.piggybacks(index), .paced = paced});
   note_next(channel);
-}
-
-FlagUse Engine::flag_use(OpIndex index) const {
-  const Operation& op = index_.operation(index);
-  return {op.flag, op.count, op.source, op.target, index_.piggybacks(index)};
-}
-
-void Engine::post_flag(OpIndex index) {
-  if (index_.operation(index).kind == OpKind::signal) {
-    transport_.signal(flag_use(index), index);
-  } else {
-    transport_.await(flag_use(index), index);
-  }
 }
 
 void Engine::post_local() {
@@ -212,13 +195,7 @@ void Engine::post_local() {
   if (op.kind == OpKind::combine && !may_combine()) return;
   pop(locals_);
   local_busy_ = true;
-  if (op.kind == OpKind::accumulate) {
-    transport_.accumulate(flag_use(index), waits, index);
-  } else if (op.kind == OpKind::combine) {
-    transport_.combine(op.source, op.target, op.into, index);
-  } else {
-    transport_.copy(op.source, op.target, index);
-  }
+  transport_.post(op, index, {.piggybacks = index_.piggybacks(index), .waits = waits});
 }
 
 void Engine::fail(std::string why) {

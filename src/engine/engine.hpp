@@ -50,8 +50,6 @@ class Engine final : public Protocol {
   void finish_long(OpIndex index);
   void post_message();
   void post_local();
-  void post_flag(OpIndex index);
-  [[nodiscard]] FlagUse flag_use(OpIndex index) const;
   [[nodiscard]] bool may_combine() const { return arrived_ || options_.combine_before_arrival; }
   void fail(std::string why);
   void fail_by_plan_of(Rank other);

@@ -1,15 +1,6 @@
 #include "protocol/transport.hpp"
 
-#include "base/error.hpp"
-
 namespace latecomer {
-namespace {
-
-[[noreturn]] void refuse() {
-  throw Error("operation", "on a flag of a node", "one that this transport has");
-}
-
-}  // namespace
 
 std::string failure_of(const Completion& failed) {
   const std::string whose = failed.peer >= 0
@@ -17,9 +8,5 @@ std::string failure_of(const Completion& failed) {
                                 : "a message or local work";
   return whose + " failed with transport error " + std::to_string(failed.error);
 }
-
-void Transport::signal(const FlagUse& /*use*/, Token /*token*/) { refuse(); }
-void Transport::await(const FlagUse& /*use*/, Token /*token*/) { refuse(); }
-void Transport::accumulate(const FlagUse& /*use*/, bool /*waits*/, Token /*token*/) { refuse(); }
 
 }  // namespace latecomer

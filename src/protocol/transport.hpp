@@ -12,13 +12,21 @@ namespace latecomer {
 /// Identifies an operation. The protocol chooses it; the completion returns it.
 using Token = std::uint32_t;
 
-/// One message of a call.
-struct Message {
-  Rank peer = -1;
-  Slice data;
+/// Facts of a posted operation beside what it does.
+struct PostOptions {
   bool first = false;       // of its pair and direction; it carries the hash of the sender's plan
-  bool piggybacks = false;  // the call's piggyback data travel along
-  bool paced = false;       // leaves when its receive is posted, even if it is short
+  bool piggybacks = false;  // the call's piggyback data travel along: with a message; a signal and
+                            // an accumulate leave them in the node; an await takes all that the
+                            // other ranks have left
+  bool paced = false;       // a message leaves when its receive is posted, even if it is short
+  bool waits = false;       // an accumulate, if another rank is at the flag; or it ends as `busy`
+};
+
+/// An operation as it was posted, for transports that begin it later.
+struct Posted {
+  Operation operation;
+  Token token = 0;
+  PostOptions options;
 };
 
 /// The words of a control message.
@@ -37,32 +45,13 @@ struct Completion {
 /// "a message to or from rank 3 failed with transport error 17", of a completion with an error.
 [[nodiscard]] std::string failure_of(const Completion& failed);
 
-/// An operation on a flag of the node (schedule/program.hpp).
-struct FlagUse {
-  std::int32_t flag = 0;
-  Rank count = 0;           // await
-  Slice source;             // accumulate
-  Slice target;             // accumulate
-  bool piggybacks = false;  // signal and accumulate leave the call's piggyback data in the node;
-                            // await takes all that the other ranks have left
-};
-
 class Transport {
  public:
   virtual ~Transport() = default;
 
-  /// `plan_hash` travels with a first message.
-  virtual void send(const Message& message, std::uint64_t plan_hash, Token token) = 0;
-  virtual void recv(const Message& message, Token token) = 0;
-  /// Computes left op right into the operand that `into` names.
-  virtual void combine(const Slice& left, const Slice& right, Into into, Token token) = 0;
-  virtual void copy(const Slice& from, const Slice& to, Token token) = 0;
-
-  // Operations of programs whose ranks share memory. Transports of other programs have none.
-  virtual void signal(const FlagUse& use, Token token);
-  virtual void await(const FlagUse& use, Token token);
-  /// If another rank accumulates on this flag now: completes as `busy`, or waits if `waits`.
-  virtual void accumulate(const FlagUse& use, bool waits, Token token);
+  /// Begins an operation, which is no arrival (schedule/program.hpp). Only ranks that share memory
+  /// use flags.
+  virtual void post(const Operation& operation, Token token, PostOptions options) = 0;
 
   /// Tells that a slice of this rank's result is there: the protocol writes it no more. For
   /// transports that pass results on.

@@ -61,7 +61,7 @@ Slice Builder::scratch(Count count) {
 
 void Builder::send(Rank to, const Slice& data) {
   if (data.empty()) return;
-  add_message({OpKind::send, to, data, {}, Into::right});
+  add_message(Operation::send(to, data));
   sent_ = last();
 }
 
@@ -78,25 +78,25 @@ void Builder::send_in_turn(Rank to, const Slice& data, OpIndex pace) {
 }
 
 void Builder::recv(Rank from, const Slice& target) {
-  if (!target.empty()) add_message({OpKind::recv, from, {}, target, Into::right});
+  if (!target.empty()) add_message(Operation::recv(from, target));
 }
 
 void Builder::notify(Rank to) {
-  add_message({OpKind::send, to, kNothing, {}, Into::right});
+  add_message(Operation::send(to, kNothing));
   program_.after.back() = notified_;
 }
 
 void Builder::receive_notification(Rank from) {
-  add_message({OpKind::recv, from, {}, kNothing, Into::right});
+  add_message(Operation::recv(from, kNothing));
   notified_.push_back(last());
 }
 
 void Builder::copy(const Slice& from, const Slice& to) {
-  if (!from.empty() && from != to) add({OpKind::copy, -1, from, to, Into::right});
+  if (!from.empty() && from != to) add(Operation::copy(from, to));
 }
 
 void Builder::combine(const Slice& left, const Slice& right, Into into) {
-  if (!left.empty()) add({OpKind::combine, -1, left, right, into});
+  if (!left.empty()) add(Operation::combine(left, right, into));
 }
 
 Slice Builder::node(Count count) {
@@ -108,7 +108,7 @@ Slice Builder::node(Count count) {
 std::int32_t Builder::flag() { return program_.flags++; }
 
 void Builder::signal(const Slice& data, std::int32_t flag) {
-  add({OpKind::signal, -1, told(data), kNothing, Into::right, flag});
+  add(Operation::signal(told(data), flag));
 }
 
 void Builder::signal_end_of_use(const Slice& data, std::int32_t flag) {
@@ -116,7 +116,7 @@ void Builder::signal_end_of_use(const Slice& data, std::int32_t flag) {
 }
 
 void Builder::await(const Slice& data, std::int32_t flag, Rank count) {
-  add({OpKind::await, -1, kNothing, told(data), Into::right, flag, count});
+  add(Operation::await(told(data), flag, count));
 }
 
 void Builder::accumulate(const Slice& from, const Slice& to, std::int32_t flag) {

@@ -61,8 +61,23 @@ struct Operation {
   std::int32_t flag = -1;   // signal, await, accumulate
   Rank count = 0;           // await
 
+  static Operation send(Rank to, const Slice& data) { return {OpKind::send, to, data, {}}; }
+  static Operation recv(Rank from, const Slice& to) { return {OpKind::recv, from, {}, to}; }
+  static Operation copy(const Slice& from, const Slice& to) { return {OpKind::copy, -1, from, to}; }
+  static Operation combine(const Slice& left, const Slice& right, Into into) {
+    return {OpKind::combine, -1, left, right, into};
+  }
+  static Operation signal(const Slice& written, std::int32_t flag) {
+    return {OpKind::signal, -1, written, {}, Into::right, flag};
+  }
+  static Operation await(const Slice& data, std::int32_t flag, Rank count) {
+    return {OpKind::await, -1, {}, data, Into::right, flag, count};
+  }
+
   /// The slice that a combine leaves its result in.
   [[nodiscard]] const Slice& result() const { return into == Into::left ? source : target; }
+  /// The slice that a message moves.
+  [[nodiscard]] const Slice& data() const { return kind == OpKind::send ? source : target; }
   bool operator==(const Operation&) const = default;
 };
 
@@ -72,6 +87,11 @@ struct Operation {
 
 [[nodiscard]] inline bool has_flag(const Operation& op) {
   return op.kind == OpKind::signal || op.kind == OpKind::await || op.kind == OpKind::accumulate;
+}
+
+/// True for work on this rank's processor, of which one operation runs at a time.
+[[nodiscard]] inline bool is_local(const Operation& op) {
+  return op.kind == OpKind::combine || op.kind == OpKind::copy || op.kind == OpKind::accumulate;
 }
 
 using OpIndex = std::uint32_t;

@@ -12,19 +12,23 @@ namespace {
 class Record {
  public:
   /// Notes an operation that is posted now. As in programs, a message without elements is one of
-  /// nothing, and other operations without elements are none.
+  /// nothing, and other operations without elements are none. A signal has ended at once. An await
+  /// does nothing before it ends, and is listed when it does: a rank may post it before its own
+  /// operations on the flag. What waits for these two is known; the data that they tell of are not
+  /// needed.
   void post(Operation operation, Token token) {
-    const bool sends = operation.kind == OpKind::send;
-    Slice& data = sends ? operation.source : operation.target;
-    if (is_message(operation) && data.empty()) data = kNothing;
-    if (moves(operation.kind) && operation.source.empty()) return;
-    at_[token] = add(operation);
+    const OpKind kind = operation.kind;
+    const bool tells = kind == OpKind::signal || kind == OpKind::await;
+    if (tells || (is_message(operation) && operation.data().empty())) {
+      operation.source = operation.target = kNothing;
+    }
+    if (kind == OpKind::signal) return end(add(operation));
+    if (kind == OpKind::await) {
+      awaits_[token] = operation;
+    } else if (kind == OpKind::accumulate || is_message(operation) || !operation.source.empty()) {
+      at_[token] = add(operation);
+    }
   }
-  /// Notes an await. It does nothing before it ends, and is listed when it does: a rank may post it
-  /// before its own operations on the flag.
-  void post_await(const Operation& operation, Token token) { awaits_[token] = operation; }
-  /// Notes a signal, which touches no data itself and has ended at once.
-  void signal(const Operation& operation) { end(add(operation)); }
   /// Notes the arrival, which waits for nothing and has ended at once.
   void arrive() {
     entries_.push_back({Operation{}, {}});
@@ -66,7 +70,6 @@ class Record {
     bool dropped = false;
   };
 
-  static bool moves(OpKind kind) { return kind == OpKind::combine || kind == OpKind::copy; }
   std::size_t add(const Operation& operation) {
     // Those that ended earlier are waited for by one that it waits for.
     const auto first = ended_.begin() + static_cast<std::ptrdiff_t>(implied_);
@@ -92,35 +95,10 @@ class RecordingTransport final : public Transport {
   RecordingTransport(Transport& transport, Record& record)
       : transport_(transport), record_(record) {}
 
-  void send(const Message& message, std::uint64_t plan_hash, Token token) override {
-    record_.post(operation(OpKind::send, message.peer, message.data, {}), token);
-    transport_.send(paced(message), plan_hash, token);
-  }
-  void recv(const Message& message, Token token) override {
-    record_.post(operation(OpKind::recv, message.peer, {}, message.data), token);
-    transport_.recv(paced(message), token);
-  }
-  void combine(const Slice& left, const Slice& right, Into into, Token token) override {
-    Operation combined = operation(OpKind::combine, -1, left, right);
-    combined.into = into;
-    record_.post(combined, token);
-    transport_.combine(left, right, into, token);
-  }
-  void copy(const Slice& from, const Slice& to, Token token) override {
-    record_.post(operation(OpKind::copy, -1, from, to), token);
-    transport_.copy(from, to, token);
-  }
-  void signal(const FlagUse& use, Token token) override {
-    record_.signal(operation(OpKind::signal, use));
-    transport_.signal(use, token);
-  }
-  void await(const FlagUse& use, Token token) override {
-    record_.post_await(operation(OpKind::await, use), token);
-    transport_.await(use, token);
-  }
-  void accumulate(const FlagUse& use, bool waits, Token token) override {
-    record_.post(operation(OpKind::accumulate, use), token);
-    transport_.accumulate(use, waits, token);
+  void post(const Operation& operation, Token token, PostOptions options) override {
+    record_.post(operation, token);
+    options.paced = true;
+    transport_.post(operation, token, options);
   }
   void settled(const Slice& result) override { transport_.settled(result); }
   void send_control(Rank peer, ControlWords words) override {
@@ -128,28 +106,6 @@ class RecordingTransport final : public Transport {
   }
 
  private:
-  static Message paced(Message message) {
-    message.paced = true;
-    return message;
-  }
-  static Operation operation(OpKind kind, Rank peer, const Slice& source, const Slice& target) {
-    Operation made;
-    made.kind = kind;
-    made.peer = peer;
-    made.source = source;
-    made.target = target;
-    return made;
-  }
-  static Operation operation(OpKind kind, const FlagUse& use) {
-    // What waits for a signal or an await is known; the data that they tell of are not needed.
-    const bool moves = kind == OpKind::accumulate;
-    Operation made =
-        operation(kind, -1, moves ? use.source : kNothing, moves ? use.target : kNothing);
-    made.flag = use.flag;
-    made.count = use.count;
-    return made;
-  }
-
   Transport& transport_;
   Record& record_;
 };

@@ -15,7 +15,7 @@ Simulation simulate(const Executors& executors, const SimulationOptions& options
     interruption_point();
     const auto me = static_cast<Rank>(rank);
     protocols.push_back(executors[rank]->create_protocol(network.transport(me), options.engine));
-    network.attach(me, *protocols.back());
+    network.attach(me, *protocols.back(), executors[rank]->context().plan_hash);
   }
   network.run(result);
   note_failures(protocols, result);

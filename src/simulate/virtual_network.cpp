@@ -21,6 +21,7 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, const Placement
       nodes_(nodes),
       links_(options.placement.empty() && shares_nodes(nodes) ? nodes : options.placement),
       protocols_(nodes.size()),
+      plan_hashes_(nodes.size()),
       shared_(nodes.size()),
       locals_(nodes.size()) {
   check_placement(links_, ranks_);
@@ -31,8 +32,9 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, const Placement
   for (Rank rank = 0; rank < ranks_; ++rank) transports_.emplace_back(*this, rank);
 }
 
-void VirtualNetwork::attach(Rank rank, Protocol& protocol) {
+void VirtualNetwork::attach(Rank rank, Protocol& protocol, std::uint64_t plan_hash) {
   protocols_[static_cast<std::size_t>(rank)] = &protocol;
+  plan_hashes_[static_cast<std::size_t>(rank)] = plan_hash;
 }
 
 void VirtualNetwork::schedule(Ticks time, EventKind kind, Rank rank, std::size_t id) {
@@ -129,7 +131,7 @@ bool VirtualNetwork::eager(const PendingMessage& message) const {
 }
 
 /// An eager message leaves when it is sent, any other once both sides have posted it.
-void VirtualNetwork::posted(MessageId id, bool by_sender) {
+void VirtualNetwork::ready(MessageId id, bool by_sender) {
   PendingMessage& message = messages_[id];
   const bool both = message.send_posted && message.recv_posted;
   if (message.send_posted && eager(message)) {
@@ -284,7 +286,8 @@ void VirtualNetwork::deliver(MessageId id) {
     entry.receiver_operation = message.recv_token;
     entry.target = message.target;
   }
-  complete(message.to, {message.recv_token, 0, message.plan_hash});
+  complete(message.to,
+           {message.recv_token, 0, plan_hashes_[static_cast<std::size_t>(message.from)]});
 }
 
 /// Delivers control messages in the order of sending, also if several ports take them in side by
@@ -302,13 +305,19 @@ void VirtualNetwork::deliver_control(Channel& channel) {
 
 // --- Local work: one combine or copy a rank at a time ---
 
-/// Begins local work of `each` seconds a byte. Work on shared memory also loads the memory of the
-/// node, with all ranks of the node.
-void VirtualNetwork::local(Rank rank, Token token, Seconds each, Count elements, bool shared) {
-  const auto bytes = static_cast<double>(elements * options_.element_bytes);
+/// Begins local work. Work on shared memory also loads the memory of the node, with all ranks of
+/// the node. Copies within a rank's own memory count as nothing.
+void VirtualNetwork::begin_local(Rank rank, const Posted& posted, bool copies) {
+  locals_[static_cast<std::size_t>(rank)] = {posted, copies};
+  const auto& [kind, peer, left, right, into, flag, count] = posted.operation;
+  const Token token = posted.token;
   if (options_.trace) trace_local(rank, token);
+  const Network& network = options_.network;
+  const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
+  const Seconds each = !copies ? network.gamma : shared ? network.local_beta : 0;
+  const auto bytes = static_cast<double>(left.count * options_.element_bytes);
   const Ticks own = to_ticks("time of local work", each * bytes);
-  const Seconds memory = shared ? options_.network.memory : 0;
+  const Seconds memory = shared ? network.memory : 0;
   if (memory == 0 || bytes == 0) {
     return schedule(later(now_, own), EventKind::local_done, rank, token);
   }
@@ -334,35 +343,37 @@ void VirtualNetwork::end_memory_work(Rank rank, std::uint64_t change) {
 
 void VirtualNetwork::trace_local(Rank rank, Token token) {
   Local& work = locals_[static_cast<std::size_t>(rank)];
+  const Operation& operation = work.posted.operation;
   work.trace = result_->trace.size();
   TraceEntry& entry = result_->trace.emplace_back();
-  entry.kind = work.is_copy     ? TraceEntry::Kind::copy
-               : work.flag >= 0 ? TraceEntry::Kind::accumulate
-                                : TraceEntry::Kind::combine;
-  entry.flag = work.flag;
+  entry.kind = work.copies           ? TraceEntry::Kind::copy
+               : has_flag(operation) ? TraceEntry::Kind::accumulate
+                                     : TraceEntry::Kind::combine;
+  entry.flag = operation.flag;
   entry.from = entry.to = rank;
   entry.begin = to_seconds(now_);
   entry.sender_operation = entry.receiver_operation = token;
-  entry.source = work.left;
-  entry.target = work.right;
-  entry.into = work.into;
+  entry.source = operation.source;
+  entry.target = operation.target;
+  entry.into = operation.into;
 }
 
 void VirtualNetwork::run_local(Rank rank, Token token) {
   const Local work = locals_[static_cast<std::size_t>(rank)];
+  const Operation& operation = work.posted.operation;
   if (options_.trace) {
     TraceEntry& entry = result_->trace[work.trace];
     entry.end = entry.taken = to_seconds(now_);
   }
   if (options_.memory != nullptr) {
     Memory& memory = (*options_.memory)[static_cast<std::size_t>(rank)];
-    if (work.is_copy) {
-      memory.write(work.right, memory.read(work.left));
+    if (work.copies) {
+      memory.write(operation.target, memory.read(operation.source));
     } else {
-      memory.combine(work.left, work.right, work.into);
+      memory.combine(operation.source, operation.target, operation.into);
     }
   }
-  if (work.flag >= 0) end_accumulate(rank, work.flag, work.piggybacks);
+  if (has_flag(operation)) end_accumulate(rank, work.posted);
   complete(rank, {.token = token});
 }
 
@@ -385,11 +396,12 @@ void VirtualNetwork::increase(Rank rank, std::int32_t index, bool piggybacks) {
   Flag& counted = flag(rank, index);
   ++counted.count;
   std::erase_if(counted.awaiting, [&](const Flag::Waiting& waiting) {
-    if (waiting.use.count > counted.count) return false;
+    const auto& [operation, token, options] = waiting.posted;
+    if (operation.count > counted.count) return false;
     const Seconds takes = waiting.rank == rank ? 0 : options_.network.local_alpha;
     const Ticks seen = later(now_, to_ticks("local alpha", takes));
     schedule(seen, EventKind::flag, waiting.rank,
-             flag_event(waiting.token, waiting.use.piggybacks ? kTakes : 0));
+             flag_event(token, options.piggybacks ? kTakes : 0));
     if (options_.trace) {
       TraceEntry& entry = result_->trace.emplace_back();
       entry.kind = TraceEntry::Kind::flag;
@@ -411,24 +423,35 @@ void VirtualNetwork::take_piggybacked(Rank rank) {
   }
 }
 
-void VirtualNetwork::begin_accumulate(Rank rank, const FlagUse& use, Token token) {
-  Flag& counting = flag(rank, use.flag);
-  counting.held = true;
-  const bool is_first = counting.count == 0;
-  locals_[static_cast<std::size_t>(rank)] = {use.source, use.target, Into::right,
-                                             is_first,   use.flag,   use.piggybacks};
-  const Network& network = options_.network;
-  local(rank, token, is_first ? network.local_beta : network.gamma, use.source.count, true);
+void VirtualNetwork::await(Rank rank, const Posted& posted) {
+  Flag& awaited = flag(rank, posted.operation.flag);
+  if (awaited.count < posted.operation.count) return awaited.awaiting.push_back({rank, posted});
+  schedule(now_, EventKind::flag, rank,
+           flag_event(posted.token, posted.options.piggybacks ? kTakes : 0));
 }
 
-void VirtualNetwork::end_accumulate(Rank rank, std::int32_t index, bool piggybacks) {
-  increase(rank, index, piggybacks);
+void VirtualNetwork::accumulate(Rank rank, const Posted& posted) {
+  Flag& counting = flag(rank, posted.operation.flag);
+  if (!counting.held) return begin_accumulate(rank, posted);
+  if (posted.options.waits) return counting.accumulating.push_back({rank, posted});
+  schedule(now_, EventKind::flag, rank, flag_event(posted.token, kBusy));
+}
+
+void VirtualNetwork::begin_accumulate(Rank rank, const Posted& posted) {
+  Flag& counting = flag(rank, posted.operation.flag);
+  counting.held = true;
+  begin_local(rank, posted, counting.count == 0);
+}
+
+void VirtualNetwork::end_accumulate(Rank rank, const Posted& posted) {
+  const std::int32_t index = posted.operation.flag;
+  increase(rank, index, posted.options.piggybacks);
   Flag& counted = flag(rank, index);
   counted.held = false;
   if (counted.accumulating.empty()) return;
   const Flag::Waiting next = counted.accumulating.front();
   counted.accumulating.pop_front();
-  begin_accumulate(next.rank, next.use, next.token);
+  begin_accumulate(next.rank, next.posted);
 }
 
 void VirtualNetwork::complete(Rank rank, const Completion& completion) {
@@ -443,73 +466,58 @@ void VirtualNetwork::note_exit(Rank rank) {
 
 // --- The transport of one rank ---
 
-void VirtualNetwork::RankTransport::send(const Message& message, std::uint64_t plan_hash,
-                                         Token token) {
-  const MessageId id = network_.match(rank_, message.peer, true);
-  PendingMessage& pending = network_.messages_[id];
-  pending.source = message.data;
-  pending.paced = message.paced;
-  pending.plan_hash = plan_hash;
-  pending.send_token = token;
-  if (message.piggybacks && !network_.options_.piggybacks.empty()) {
-    network_.options_.piggybacks[static_cast<std::size_t>(rank_)]->pack(pending.piggybacked);
+void VirtualNetwork::post(Rank rank, const Posted& posted) {
+  switch (posted.operation.kind) {
+    case OpKind::arrive:
+      return;
+    case OpKind::send:
+      return send(rank, posted);
+    case OpKind::recv:
+      return receive(rank, posted);
+    case OpKind::combine:
+      return begin_local(rank, posted, false);
+    case OpKind::copy:
+      return begin_local(rank, posted, true);
+    case OpKind::signal:
+      increase(rank, posted.operation.flag, posted.options.piggybacks);
+      return schedule(now_, EventKind::flag, rank, flag_event(posted.token, 0));
+    case OpKind::await:
+      return await(rank, posted);
+    case OpKind::accumulate:
+      return accumulate(rank, posted);
+  }
+}
+
+void VirtualNetwork::send(Rank rank, const Posted& posted) {
+  const MessageId id = match(rank, posted.operation.peer, true);
+  PendingMessage& pending = messages_[id];
+  pending.source = posted.operation.source;
+  pending.paced = posted.options.paced;
+  pending.send_token = posted.token;
+  if (posted.options.piggybacks && !options_.piggybacks.empty()) {
+    options_.piggybacks[static_cast<std::size_t>(rank)]->pack(pending.piggybacked);
   }
   pending.send_posted = true;
-  network_.posted(id, true);
+  ready(id, true);
 }
 
-void VirtualNetwork::RankTransport::recv(const Message& message, Token token) {
-  const MessageId id = network_.match(message.peer, rank_, false);
-  PendingMessage& pending = network_.messages_[id];
-  pending.target = message.data;
-  pending.recv_token = token;
+void VirtualNetwork::receive(Rank rank, const Posted& posted) {
+  const MessageId id = match(posted.operation.peer, rank, false);
+  PendingMessage& pending = messages_[id];
+  pending.target = posted.operation.target;
+  pending.recv_token = posted.token;
   pending.recv_posted = true;
-  network_.posted(id, false);
-}
-
-void VirtualNetwork::RankTransport::combine(const Slice& left, const Slice& right, Into into,
-                                            Token token) {
-  network_.locals_[static_cast<std::size_t>(rank_)] = {left, right, into, false};
-  const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
-  const Seconds each = network_.options_.network.gamma;
-  network_.local(rank_, token, each, left.count, shared);
-}
-
-void VirtualNetwork::RankTransport::copy(const Slice& from, const Slice& to, Token token) {
-  network_.locals_[static_cast<std::size_t>(rank_)] = {from, to, Into::right, true};
-  // Copies within a rank's own memory count as nothing.
-  const bool shared = from.buffer == Buffer::node || to.buffer == Buffer::node;
-  const Seconds each = shared ? network_.options_.network.local_beta : 0;
-  network_.local(rank_, token, each, from.count, shared);
-}
-
-void VirtualNetwork::RankTransport::signal(const FlagUse& use, Token token) {
-  network_.increase(rank_, use.flag, use.piggybacks);
-  network_.schedule(network_.now_, EventKind::flag, rank_, flag_event(token, 0));
-}
-
-void VirtualNetwork::RankTransport::await(const FlagUse& use, Token token) {
-  Flag& awaited = network_.flag(rank_, use.flag);
-  if (awaited.count < use.count) return awaited.awaiting.push_back({rank_, token, use});
-  network_.schedule(network_.now_, EventKind::flag, rank_,
-                    flag_event(token, use.piggybacks ? kTakes : 0));
-}
-
-void VirtualNetwork::RankTransport::accumulate(const FlagUse& use, bool waits, Token token) {
-  Flag& counting = network_.flag(rank_, use.flag);
-  if (!counting.held) return network_.begin_accumulate(rank_, use, token);
-  if (waits) return counting.accumulating.push_back({rank_, token, use});
-  network_.schedule(network_.now_, EventKind::flag, rank_, flag_event(token, kBusy));
+  ready(id, false);
 }
 
 /// A control message is like a short message: it takes the ports of both sides, one after another.
-void VirtualNetwork::RankTransport::send_control(Rank peer, ControlWords words) {
-  const MessageId id = network_.new_message(rank_, peer);
-  PendingMessage& pending = network_.messages_[id];
+void VirtualNetwork::send_control(Rank rank, Rank peer, ControlWords words) {
+  const MessageId id = new_message(rank, peer);
+  PendingMessage& pending = messages_[id];
   pending.control.assign(words.begin(), words.end());
-  pending.number = network_.events_;
+  pending.number = events_;
   pending.channel->control.push_back(id);
-  network_.schedule(network_.now_, EventKind::eligible, rank_, id);
+  schedule(now_, EventKind::eligible, rank, id);
 }
 
 }  // namespace latecomer

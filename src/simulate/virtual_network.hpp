@@ -23,7 +23,8 @@ class VirtualNetwork {
   [[nodiscard]] Transport& transport(Rank rank) {
     return transports_[static_cast<std::size_t>(rank)];
   }
-  void attach(Rank rank, Protocol& protocol);
+  /// `plan_hash`: of the plan that the protocol follows.
+  void attach(Rank rank, Protocol& protocol, std::uint64_t plan_hash);
   /// Runs the simulation to its last event and notes exits in `result`. Throws Error for times that
   /// the clock cannot count.
   void run(Simulation& result);
@@ -40,7 +41,6 @@ class VirtualNetwork {
     Slice source;
     Slice target;
     std::uint64_t number = 0;  // of this pair and direction
-    std::uint64_t plan_hash = 0;
     Token send_token = 0;
     Token recv_token = 0;
     bool send_posted = false;
@@ -67,14 +67,12 @@ class VirtualNetwork {
   class RankTransport final : public Transport {
    public:
     RankTransport(VirtualNetwork& network, Rank rank) : network_(network), rank_(rank) {}
-    void send(const Message& message, std::uint64_t plan_hash, Token token) override;
-    void recv(const Message& message, Token token) override;
-    void combine(const Slice& left, const Slice& right, Into into, Token token) override;
-    void copy(const Slice& from, const Slice& to, Token token) override;
-    void signal(const FlagUse& use, Token token) override;
-    void await(const FlagUse& use, Token token) override;
-    void accumulate(const FlagUse& use, bool waits, Token token) override;
-    void send_control(Rank peer, ControlWords words) override;
+    void post(const Operation& operation, Token token, PostOptions options) override {
+      network_.post(rank_, {operation, token, options});
+    }
+    void send_control(Rank peer, ControlWords words) override {
+      network_.send_control(rank_, peer, words);
+    }
 
    private:
     VirtualNetwork& network_;
@@ -114,6 +112,10 @@ class VirtualNetwork {
     }
   };
 
+  void post(Rank rank, const Posted& posted);
+  void send(Rank rank, const Posted& posted);
+  void receive(Rank rank, const Posted& posted);
+  void send_control(Rank rank, Rank peer, ControlWords words);
   void schedule(Ticks time, EventKind kind, Rank rank, std::size_t id);
   void handle(const Event& event);
   [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
@@ -121,7 +123,7 @@ class VirtualNetwork {
   /// Returns the next message of the pair, as counted by its sender or its receiver.
   MessageId match(Rank from, Rank to, bool sending);
   [[nodiscard]] bool eager(const PendingMessage& message) const;
-  void posted(MessageId id, bool by_sender);
+  void ready(MessageId id, bool by_sender);
   void buffer(PendingMessage& message);
   void read_payload(PendingMessage& message) const;
   void enqueue(MessageId id);
@@ -136,7 +138,7 @@ class VirtualNetwork {
   [[nodiscard]] Seconds on_link(const PendingMessage& message, Count bytes);
   [[nodiscard]] bool exchanges(const PendingMessage& message);
   void trace(PendingMessage& message, Ticks end);
-  void local(Rank rank, Token token, Seconds each, Count elements, bool shared);
+  void begin_local(Rank rank, const Posted& posted, bool copies);
   void trace_local(Rank rank, Token token);
   void run_local(Rank rank, Token token);
   void schedule_memory(Rank rank);
@@ -161,26 +163,22 @@ class VirtualNetwork {
   std::uint64_t events_ = 0;
   std::deque<RankTransport> transports_;
   std::vector<Protocol*> protocols_;
-  std::vector<Port> ports_;           // of the nodes, then of the ranks
-  std::vector<std::size_t> changed_;  // ports that may have a message to send
+  std::vector<std::uint64_t> plan_hashes_;  // by rank
+  std::vector<Port> ports_;                 // of the nodes, then of the ranks
+  std::vector<std::size_t> changed_;        // ports that may have a message to send
   std::unordered_map<std::uint64_t, Channel> channels_;
   std::vector<PendingMessage> messages_;
   std::vector<MessageId> free_messages_;
   struct Local {
-    Slice left;
-    Slice right;
-    Into into = Into::right;
-    bool is_copy = false;
-    std::int32_t flag = -1;  // of an accumulate
-    bool piggybacks = false;
+    Posted posted;
+    bool copies = false;    // also the first of the accumulates on a flag
     std::size_t trace = 0;  // its place in the trace, if there is one
   };
   /// A flag of a node.
   struct Flag {
     struct Waiting {
       Rank rank = 0;
-      Token token = 0;
-      FlagUse use;
+      Posted posted;
     };
     Rank count = 0;
     bool held = false;                 // by a rank that accumulates
@@ -199,8 +197,10 @@ class VirtualNetwork {
   }
   [[nodiscard]] Flag& flag(Rank rank, std::int32_t index);
   void increase(Rank rank, std::int32_t index, bool piggybacks);
-  void begin_accumulate(Rank rank, const FlagUse& use, Token token);
-  void end_accumulate(Rank rank, std::int32_t index, bool piggybacks);
+  void await(Rank rank, const Posted& posted);
+  void accumulate(Rank rank, const Posted& posted);
+  void begin_accumulate(Rank rank, const Posted& posted);
+  void end_accumulate(Rank rank, const Posted& posted);
   void take_piggybacked(Rank rank);
 
   std::vector<SharedMemory> shared_;  // of each node

@@ -123,7 +123,7 @@ MPI_TEST(receives_of_first_messages_wait_for_room) {
   Token token = 0;
   for (Rank peer = 0; peer < context.ranks; ++peer) {
     if (peer == context.rank) continue;
-    transport.recv({peer, {Buffer::output, peer, 1}, true}, token++);
+    transport.post(Operation::recv(peer, {Buffer::output, peer, 1}), token++, {.first = true});
     ++protocol.open;
   }
   CHECK_EQ(transport.staged_receives(), 2U);
@@ -131,7 +131,7 @@ MPI_TEST(receives_of_first_messages_wait_for_room) {
   MPI_Barrier(comm);
   for (Rank peer = 0; peer < context.ranks; ++peer) {
     if (peer == context.rank) continue;
-    transport.send({peer, {Buffer::input, 0, 1}, true}, 1, token++);
+    transport.post(Operation::send(peer, {Buffer::input, 0, 1}), token++, {.first = true});
     ++protocol.open;
   }
   while (protocol.status() == Status::running) {

@@ -62,59 +62,21 @@ std::string DriverProtocol::waiting_for() const {
 
 /// Runs the next local operation, if none is under way.
 void DriverProtocol::next_local() {
-  for (std::optional<Local>& local : locals_) {
+  for (std::optional<Posted>& local : locals_) {
     if (running_ || !local) continue;
-    const Local next = *local;
+    const Posted next = *local;
     local.reset();
     running_ = next.token;
-    run(next);
-  }
-}
-
-void DriverProtocol::run(const Local& local) {
-  if (local.kind == OpKind::accumulate) {
-    transport_.accumulate(local.use, local.waits, local.token);
-  } else if (local.kind == OpKind::combine) {
-    transport_.combine(local.left, local.right, local.into, local.token);
-  } else {
-    transport_.copy(local.left, local.right, local.token);
+    transport_.post(next.operation, next.token, next.options);
   }
 }
 
 /// Each of the two has one local operation at a time.
-void DriverProtocol::Part::work(const Local& local) {
-  Local next = local;
-  next.token = marked(local.token);
-  driver_.locals_[static_cast<std::size_t>(whose_)] = next;
+void DriverProtocol::Part::post(const Operation& operation, Token token, PostOptions options) {
+  const Token marked = 2 * token + static_cast<Token>(whose_);
+  if (!is_local(operation)) return driver_.transport_.post(operation, marked, options);
+  driver_.locals_[static_cast<std::size_t>(whose_)] = {operation, marked, options};
   driver_.next_local();
-}
-
-void DriverProtocol::Part::send(const Message& message, std::uint64_t plan_hash, Token token) {
-  driver_.transport_.send(message, plan_hash, marked(token));
-}
-
-void DriverProtocol::Part::recv(const Message& message, Token token) {
-  driver_.transport_.recv(message, marked(token));
-}
-
-void DriverProtocol::Part::combine(const Slice& left, const Slice& right, Into into, Token token) {
-  work({OpKind::combine, left, right, into, {}, false, token});
-}
-
-void DriverProtocol::Part::copy(const Slice& from, const Slice& to, Token token) {
-  work({OpKind::copy, from, to, Into::right, {}, false, token});
-}
-
-void DriverProtocol::Part::signal(const FlagUse& use, Token token) {
-  driver_.transport_.signal(use, marked(token));
-}
-
-void DriverProtocol::Part::await(const FlagUse& use, Token token) {
-  driver_.transport_.await(use, marked(token));
-}
-
-void DriverProtocol::Part::accumulate(const FlagUse& use, bool waits, Token token) {
-  work({OpKind::accumulate, use.source, use.target, Into::right, use, waits, token});
 }
 
 void DriverProtocol::Part::send_control(Rank peer, ControlWords words) {

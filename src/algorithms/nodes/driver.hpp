@@ -33,38 +33,20 @@ class DriverProtocol final : public Protocol {
 
  private:
   enum class Whose : std::uint8_t { node, own };
-  struct Local {
-    OpKind kind = OpKind::combine;
-    Slice left, right;
-    Into into = Into::right;
-    FlagUse use;
-    bool waits = false;
-    Token token = 0;
-  };
   /// The transport of one of the two.
   class Part final : public Transport {
    public:
     Part(DriverProtocol& driver, Whose whose) : driver_(driver), whose_(whose) {}
-    void send(const Message& message, std::uint64_t plan_hash, Token token) override;
-    void recv(const Message& message, Token token) override;
-    void combine(const Slice& left, const Slice& right, Into into, Token token) override;
-    void copy(const Slice& from, const Slice& to, Token token) override;
-    void signal(const FlagUse& use, Token token) override;
-    void await(const FlagUse& use, Token token) override;
-    void accumulate(const FlagUse& use, bool waits, Token token) override;
+    void post(const Operation& operation, Token token, PostOptions options) override;
     void send_control(Rank peer, ControlWords words) override;
 
    private:
-    [[nodiscard]] Token marked(Token token) const { return 2 * token + static_cast<Token>(whose_); }
-    void work(const Local& local);
-
     DriverProtocol& driver_;
     Whose whose_;
   };
 
   void begin();
   void next_local();
-  void run(const Local& local);
 
   Transport& transport_;
   Progress progress_;
@@ -72,8 +54,8 @@ class DriverProtocol final : public Protocol {
   Part own_part_{*this, Whose::own};
   NodeShare node_;
   std::unique_ptr<Protocol> own_;
-  std::array<std::optional<Local>, 2> locals_;  // to run: the node's, its own
-  std::optional<Token> running_;                // the local operation under way
+  std::array<std::optional<Posted>, 2> locals_;  // to run: the node's, its own
+  std::optional<Token> running_;                 // the local operation under way
   bool begun_ = false;
   std::vector<std::pair<Rank, std::vector<std::uint64_t>>> kept_;  // control messages, until then
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.hpp"
+
 namespace latecomer {
 namespace {
 
@@ -31,9 +33,8 @@ void NodeShare::start() {
   open_ += vector_.sums.size();
   for (std::size_t i = 0; i < vector_.sums.size(); ++i) {
     const auto& [slice, flag] = vector_.sums[i];
-    FlagUse use{.flag = flag, .count = vector_.ranks, .source = {}, .target = slice};
-    use.piggybacks = vector_.tells && i == 0;
-    transport_.await(use, token(Kind::sum, i));
+    transport_.post(Operation::await(slice, flag, vector_.ranks), token(Kind::sum, i),
+                    {.piggybacks = vector_.tells && i == 0});
   }
 }
 
@@ -88,27 +89,19 @@ void NodeShare::summed(std::size_t part) {
   for (auto* const queue : {&sends_, &receives_, &locals_}) release(*queue);
 }
 
-/// Posts an operation when all that it touches of the vector is summed, after those of its queue
-/// that were to be posted before.
-void NodeShare::when_summed(std::deque<Held>& queue, std::initializer_list<Slice> touched,
-                            std::function<void()> post) {
-  Count end = 0;
-  for (const Slice& slice : touched) {
-    if (slice.buffer == Buffer::node && !slice.empty()) end = std::max(end, slice.end());
-  }
-  queue.push_back({end, std::move(post)});
-  release(queue);
+/// True if the sum is there up to the end of the slice.
+bool NodeShare::is_there(const Slice& slice) const {
+  return slice.buffer != Buffer::node || slice.empty() || parts_summed_ == summed_.size() ||
+         slice.end() <= vector_.sums[parts_summed_].slice.begin;
 }
 
-void NodeShare::release(std::deque<Held>& queue) const {
-  const auto there = [&](Count end) {
-    return end == 0 || parts_summed_ == summed_.size() ||
-           end <= vector_.sums[parts_summed_].slice.begin;
-  };
-  while (!queue.empty() && there(queue.front().end)) {
-    const Held next = std::move(queue.front());
+/// Posts operations in their order, as long as all that they touch of the vector is summed.
+void NodeShare::release(Held& queue) const {
+  while (!queue.empty() && is_there(queue.front().operation.source) &&
+         is_there(queue.front().operation.target)) {
+    const Posted next = queue.front();
     queue.pop_front();
-    next.post();
+    transport_.post(next.operation, next.token, next.options);
   }
 }
 
@@ -120,35 +113,15 @@ Slice NodeShare::place(const Slice& slice) const {
   return vector_.whole.part(slice.begin, slice.count);
 }
 
-Message NodeShare::to_driver(Message message) const {
-  message.peer = drivers_.of(message.peer);
-  message.data = place(message.data);
-  return message;
-}
-
-void NodeShare::send(const Message& message, std::uint64_t /*plan_hash*/, Token number) {
-  const Message lifted = to_driver(message);
-  when_summed(sends_, {lifted.data},
-              [=, this] { transport_.send(lifted, plan_hash_, token(Kind::among, number)); });
-}
-
-void NodeShare::recv(const Message& message, Token number) {
-  const Message lifted = to_driver(message);
-  when_summed(receives_, {lifted.data},
-              [=, this] { transport_.recv(lifted, token(Kind::among, number)); });
-}
-
-void NodeShare::combine(const Slice& left, const Slice& right, Into into, Token number) {
-  const Slice a = place(left);
-  const Slice b = place(right);
-  when_summed(locals_, {a, b},
-              [=, this] { transport_.combine(a, b, into, token(Kind::among, number)); });
-}
-
-void NodeShare::copy(const Slice& from, const Slice& to, Token number) {
-  const Slice a = place(from);
-  const Slice b = place(to);
-  when_summed(locals_, {a, b}, [=, this] { transport_.copy(a, b, token(Kind::among, number)); });
+void NodeShare::post(const Operation& operation, Token number, PostOptions options) {
+  if (has_flag(operation)) throw Error("operation", to_text(operation), "one among nodes");
+  Operation lifted = operation;
+  lifted.source = place(operation.source);
+  lifted.target = place(operation.target);
+  if (is_message(operation)) lifted.peer = drivers_.of(operation.peer);
+  Held& queue = is_local(operation) ? locals_ : operation.kind == OpKind::send ? sends_ : receives_;
+  queue.push_back({lifted, token(Kind::among, number), options});
+  release(queue);
 }
 
 /// Signals the parts of the result of which this slice was the last that lacked.
@@ -161,9 +134,8 @@ void NodeShare::settled(const Slice& result) {
     unsettled_[i] -= both;
     if (unsettled_[i] > 0) continue;
     ++open_;
-    FlagUse use{.flag = flag, .count = 0, .source = slice, .target = {}};
-    use.piggybacks = vector_.tells && i == 0;
-    transport_.signal(use, token(Kind::result, i));
+    transport_.post(Operation::signal(slice, flag), token(Kind::result, i),
+                    {.piggybacks = vector_.tells && i == 0});
   }
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,26 +47,18 @@ class NodeShare final : public Protocol, private Transport {
   [[nodiscard]] std::string waiting_for() const override;
 
  private:
-  /// An operation of the protocol that waits for the elements before `end`.
-  struct Held {
-    Count end = 0;
-    std::function<void()> post;
-  };
+  /// Operations of the protocol that wait for elements of the sum.
+  using Held = std::deque<Posted>;
   enum class Kind : std::uint8_t { among, sum, result };
 
   [[nodiscard]] static Token token(Kind kind, std::size_t number);
   [[nodiscard]] Slice place(const Slice& slice) const;
-  [[nodiscard]] Message to_driver(Message message) const;
-  void when_summed(std::deque<Held>& queue, std::initializer_list<Slice> touched,
-                   std::function<void()> post);
-  void release(std::deque<Held>& queue) const;
+  [[nodiscard]] bool is_there(const Slice& slice) const;
+  void release(Held& queue) const;
   void summed(std::size_t part);
 
   // The transport of the protocol among the nodes.
-  void send(const Message& message, std::uint64_t plan_hash, Token token) override;
-  void recv(const Message& message, Token token) override;
-  void combine(const Slice& left, const Slice& right, Into into, Token token) override;
-  void copy(const Slice& from, const Slice& to, Token token) override;
+  void post(const Operation& operation, Token number, PostOptions options) override;
   void settled(const Slice& result) override;
   void send_control(Rank peer, ControlWords words) override;
 
@@ -80,9 +71,7 @@ class NodeShare final : public Protocol, private Transport {
   std::string failure_;
   std::vector<bool> summed_;      // by part
   std::size_t parts_summed_ = 0;  // so many from the first one on
-  std::deque<Held> sends_;
-  std::deque<Held> receives_;
-  std::deque<Held> locals_;
+  Held sends_, receives_, locals_;
   std::vector<Count> unsettled_;  // elements, by part of the result
   std::size_t open_ = 0;          // awaits and signals that have not ended
 };

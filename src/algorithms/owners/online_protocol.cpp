@@ -73,8 +73,8 @@ void OnlineProtocol::arrive() {
   const Count count = context_.input_count;
   copying_ = !context_.in_place && count > 0 && (context_.ranks == 1 || !combines_);
   if (copying_) {
-    transport_.copy({Buffer::input, 0, count}, {Buffer::output, layout_.input_begin, count},
-                    token(Work::copy, 0));
+    const Slice output{Buffer::output, layout_.input_begin, count};
+    transport_.post(Operation::copy({Buffer::input, 0, count}, output), token(Work::copy, 0), {});
   }
   if (context_.ranks == 1 || context_.output_count == 0) return end();
   OnlineRank::Step step;
@@ -161,8 +161,12 @@ void OnlineProtocol::send(std::size_t send) {
   const Slice data = in_output ? result(hop.block) : own(hop.block);
   const bool first = !sent_to_[static_cast<std::size_t>(hop.to)];
   sent_to_[static_cast<std::size_t>(hop.to)] = true;
-  transport_.send({hop.to, data, first, hop.block < layout_.stamped, !data.empty()},
-                  context_.plan_hash, token(Work::send, send));
+  transport_.post(Operation::send(hop.to, data), token(Work::send, send),
+                  options(hop, data, first));
+}
+
+PostOptions OnlineProtocol::options(const Hop& hop, const Slice& data, bool first) const {
+  return {.first = first, .piggybacks = hop.block < layout_.stamped, .paced = !data.empty()};
 }
 
 /// A block of its own is final when this rank first sends it as a result.
@@ -179,8 +183,8 @@ void OnlineProtocol::receive(std::size_t receive) {
   received_from_[static_cast<std::size_t>(hop.from)] = true;
   first_of_peer_.push_back(first);
   const Slice to = lands(receive) ? landing(receive) : result(hop.block);
-  transport_.recv({hop.from, to, first, hop.block < layout_.stamped, !to.empty()},
-                  token(Work::receive, receive));
+  transport_.post(Operation::recv(hop.from, to), token(Work::receive, receive),
+                  options(hop, to, first));
 }
 
 /// The rank's own contribution lies in its input until the first one of others is combined with it
@@ -190,7 +194,8 @@ void OnlineProtocol::combine_next() {
   const std::size_t receive = to_combine_.front();
   const Count block = rank_.receive_hop(receive).block;
   const Slice left = lands(receive) ? landing(receive) : own(block);
-  transport_.combine(left, result(block), Into::right, token(Work::combine, receive));
+  transport_.post(Operation::combine(left, result(block), Into::right),
+                  token(Work::combine, receive), {});
 }
 
 Slice OnlineProtocol::own(Count block) const {

@@ -41,6 +41,7 @@ class OnlineProtocol final : public Protocol {
   void follow(const OnlineRank::Step& step);
   void end();
   void send(std::size_t send);
+  [[nodiscard]] PostOptions options(const Hop& hop, const Slice& data, bool first) const;
   void settle(Count block);
   void receive(std::size_t receive);
   void combine_next();

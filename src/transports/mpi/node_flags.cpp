@@ -25,31 +25,31 @@ void NodeFlags::abandon() {
   awaits_.clear();
 }
 
-void NodeFlags::tell(const FlagUse& use) {
-  if (!use.piggybacks || piggyback_ == nullptr) return;
+void NodeFlags::tell(bool piggybacks) {
+  if (!piggybacks || piggyback_ == nullptr) return;
   piggybacked_.clear();
   piggyback_->pack(piggybacked_);
   node_->tell(piggybacked_);
 }
 
-void NodeFlags::signal(const FlagUse& use) {
-  tell(use);
-  node_->signal(use.flag);
+void NodeFlags::signal(std::int32_t flag, bool piggybacks) {
+  tell(piggybacks);
+  node_->signal(flag);
 }
 
-void NodeFlags::end_turn(const FlagUse& use) {
-  tell(use);
-  node_->end_turn(use.flag);
+void NodeFlags::end_turn(std::int32_t flag, bool piggybacks) {
+  tell(piggybacks);
+  node_->end_turn(flag);
 }
 
 /// Ends the await if its flag has counted so far.
 bool NodeFlags::collect_one(std::size_t index, std::vector<Completion>& finished) {
-  const Awaited awaited = awaits_[index];
-  if (!node_->reached(awaited.use.flag, awaited.use.count)) return false;
-  if (awaited.use.piggybacks && piggyback_ != nullptr) {
+  const auto& [operation, token, options] = awaits_[index];
+  if (!node_->reached(operation.flag, operation.count)) return false;
+  if (options.piggybacks && piggyback_ != nullptr) {
     node_->hear([&](const char* data, std::size_t bytes) { piggyback_->unpack(data, bytes); });
   }
-  finished.push_back({.token = awaited.token});
+  finished.push_back({.token = token});
   awaits_.erase(awaits_.begin() + static_cast<std::ptrdiff_t>(index));
   return true;
 }
@@ -67,7 +67,7 @@ void NodeFlags::collect(std::vector<Completion>& finished) {
 }
 
 void NodeFlags::sleep(Seconds at_most) {
-  const FlagUse& first = awaits_.front().use;
+  const Operation& first = awaits_.front().operation;
   node_->sleep_until(first.flag, first.count, at_most);
 }
 

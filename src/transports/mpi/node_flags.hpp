@@ -28,8 +28,9 @@ class NodeFlags {
   /// The ranks of the node that have not entered the call.
   [[nodiscard]] std::vector<Rank> missing() const { return node_->missing(); }
 
-  void signal(const FlagUse& use);
-  void await(const FlagUse& use, Token token) { awaits_.push_back({use, token}); }
+  /// Adds 1 to a flag. `piggybacks`: the call's piggyback data are left in the node before.
+  void signal(std::int32_t flag, bool piggybacks);
+  void await(const Posted& posted) { awaits_.push_back(posted); }
   [[nodiscard]] bool awaits() const { return !awaits_.empty(); }
   /// Appends a completion for each awaited flag that has counted so far, of those it looks at.
   void collect(std::vector<Completion>& finished);
@@ -37,25 +38,18 @@ class NodeFlags {
   void sleep(Seconds at_most);
 
   /// The right to write the slice that belongs to the flag.
-  [[nodiscard]] NodeMemory::Turn take_turn(const FlagUse& use) {
-    return node_->take_turn(use.flag);
-  }
+  [[nodiscard]] NodeMemory::Turn take_turn(std::int32_t flag) { return node_->take_turn(flag); }
   /// Gives the turn back, and counts it.
-  void end_turn(const FlagUse& use);
+  void end_turn(std::int32_t flag, bool piggybacks);
 
  private:
-  struct Awaited {
-    FlagUse use;
-    Token token;
-  };
-
-  void tell(const FlagUse& use);
+  void tell(bool piggybacks);
   bool collect_one(std::size_t index, std::vector<Completion>& finished);
 
   NodeMemory* node_ = nullptr;
   Piggyback* piggyback_ = nullptr;
   std::vector<char> piggybacked_;
-  std::vector<Awaited> awaits_;
+  std::vector<Posted> awaits_;
   std::size_t next_ = 0;  // the next one to look at
 };
 

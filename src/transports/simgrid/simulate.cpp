@@ -34,8 +34,8 @@ class Ranks {
     for (std::size_t rank = 0; rank < executors.size(); ++rank) {
       const RankContext& context = executors[rank]->context();
       SimGridNode* const node = context.flags > 0 ? &nodes_[context.node] : nullptr;
-      transports_.emplace_back(static_cast<Rank>(rank), options, actors_, memory_of(options, rank),
-                               node);
+      transports_.emplace_back(static_cast<Rank>(rank), context.plan_hash, options, actors_,
+                               memory_of(options, rank), node);
       protocols_.push_back(executors[rank]->create_protocol(transports_.back(), options.engine));
     }
   }

@@ -12,6 +12,29 @@ constexpr Seconds kAccuracy = 1e-9;  // SimGrid's: it complains of shorter sleep
 
 }  // namespace
 
+void SimGridTransport::post(const Operation& operation, Token token, PostOptions options) {
+  const Posted posted{operation, token, options};
+  switch (operation.kind) {
+    case OpKind::arrive:
+      return;
+    case OpKind::send:
+      return send(posted);
+    case OpKind::recv:
+      return post_receive(posted);
+    case OpKind::combine:
+      return begin_local(posted, false);
+    case OpKind::copy:
+      return begin_local(posted, true);
+    case OpKind::signal:
+      increase(operation.flag);
+      return complete_at(s4u::Engine::get_clock(), {.token = token});
+    case OpKind::await:
+      return await(posted);
+    case OpKind::accumulate:
+      return accumulate(posted);
+  }
+}
+
 bool SimGridTransport::wait(Protocol& protocol, Seconds until) {
   const bool works = local_ && local_->end <= until;
   const Seconds stop = std::min(works ? local_->end : until, due_.empty() ? kNever : due_[0].time);
@@ -82,7 +105,7 @@ void SimGridTransport::finish(std::size_t index, Protocol& protocol) {
   const std::unique_ptr<PendingMessage> pending = std::move(pending_[index]);
   activities_.erase(activities_.begin() + at);
   pending_.erase(pending_.begin() + at);
-  const Rank peer = pending->message.peer;
+  const Rank peer = pending->peer;
   switch (pending->kind) {
     case Kind::send:
       put_next(peer);
@@ -97,7 +120,7 @@ void SimGridTransport::finish(std::size_t index, Protocol& protocol) {
 
 Completion SimGridTransport::receive(PendingMessage& pending) {
   const std::unique_ptr<Envelope> envelope(pending.envelope);
-  if (memory_ != nullptr) memory_->write(pending.message.data, envelope->elements);
+  if (memory_ != nullptr) memory_->write(pending.target, envelope->elements);
   return {pending.token, 0, envelope->plan_hash};
 }
 
@@ -107,7 +130,7 @@ s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const std::string& w
 
 /// The mailbox of a message. Both sides find the same one, since they name the same number of
 /// elements.
-s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const Message& message) const {
+s4u::Mailbox* SimGridTransport::mailbox(Rank from, Rank to, const Posted& message) const {
   return mailbox(from, to, is_eager(message) ? " eager" : "");
 }
 
@@ -115,33 +138,34 @@ s4u::Mailbox* SimGridTransport::control_mailbox(Rank from, Rank to) {
   return mailbox(from, to, " words");
 }
 
-void SimGridTransport::send(const Message& message, std::uint64_t plan_hash, Token token) {
-  std::deque<Outgoing>& queue = leaving_[message.peer];
-  queue.push_back({message, plan_hash, token});
+void SimGridTransport::send(const Posted& message) {
+  std::deque<Posted>& queue = leaving_[message.operation.peer];
+  queue.push_back(message);
   if (queue.size() == 1) put(queue.front());
 }
 
-void SimGridTransport::put(const Outgoing& outgoing) {
-  const Message& message = outgoing.message;
-  auto envelope = std::make_unique<Envelope>(Envelope{outgoing.plan_hash, {}});
-  if (memory_ != nullptr) envelope->elements = memory_->read(message.data);
-  s4u::Mailbox* const box = mailbox(me_, message.peer, message);
+void SimGridTransport::put(const Posted& message) {
+  const Rank peer = message.operation.peer;
+  auto envelope = std::make_unique<Envelope>(Envelope{plan_hash_, {}});
+  if (memory_ != nullptr) envelope->elements = memory_->read(message.operation.source);
+  s4u::Mailbox* const box = mailbox(me_, peer, message);
   // A message to a mailbox with a permanent receiver leaves before its receive is posted.
-  if (is_eager(message)) box->set_receiver(actors_[static_cast<std::size_t>(message.peer)]);
+  if (is_eager(message)) box->set_receiver(actors_[static_cast<std::size_t>(peer)]);
   const auto size = static_cast<std::uint64_t>(bytes(message));
-  add({Kind::send, message, outgoing.token});
+  add({Kind::send, peer, {}, message.token});
   activities_.emplace_back(box->put_async(envelope.release(), size));
 }
 
 void SimGridTransport::put_next(Rank peer) {
-  std::deque<Outgoing>& queue = leaving_[peer];
+  std::deque<Posted>& queue = leaving_[peer];
   queue.pop_front();
   if (!queue.empty()) put(queue.front());
 }
 
-void SimGridTransport::recv(const Message& message, Token token) {
-  PendingMessage& pending = add({Kind::receive, message, token});
-  activities_.emplace_back(mailbox(message.peer, me_, message)->get_async(&pending.envelope));
+void SimGridTransport::post_receive(const Posted& message) {
+  const auto& [operation, token, options] = message;
+  PendingMessage& pending = add({Kind::receive, operation.peer, operation.target, token});
+  activities_.emplace_back(mailbox(operation.peer, me_, message)->get_async(&pending.envelope));
 }
 
 /// Adds the description of the next activity.
@@ -154,7 +178,7 @@ SimGridTransport::PendingMessage& SimGridTransport::add(const PendingMessage& pe
 /// Receives the next control message of that rank; a receive that is never matched ends with the
 /// actor.
 void SimGridTransport::receive_control(Rank from) {
-  PendingMessage& pending = add({Kind::control, {.peer = from, .data = {}}});
+  PendingMessage& pending = add({Kind::control, from, {}});
   activities_.emplace_back(control_mailbox(from, me_)->get_async(&pending.control));
 }
 
@@ -167,45 +191,40 @@ void SimGridTransport::send_control(Rank peer, ControlWords words) {
 
 // --- Local work ---
 
-void SimGridTransport::combine(const Slice& left, const Slice& right, Into into, Token token) {
-  const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
-  const Seconds takes = local_time(options_.network.gamma, left, shared);
-  local_ = Local{s4u::Engine::get_clock() + takes, left, right, into, false, token};
-}
-
-void SimGridTransport::copy(const Slice& from, const Slice& to, Token token) {
-  const bool shared = from.buffer == Buffer::node || to.buffer == Buffer::node;
-  const Seconds takes = local_time(shared ? options_.network.local_beta : 0, from, shared);
-  local_ = Local{s4u::Engine::get_clock() + takes, from, to, Into::right, true, token};
-}
-
-/// The time of local work. Work on shared memory also passes the memory of the node, which all its
-/// ranks load together.
-Seconds SimGridTransport::local_time(Seconds each, const Slice& slice, bool shared) const {
-  const auto bytes = static_cast<double>(slice.count * options_.element_bytes);
-  if (!shared || node_ == nullptr || options_.network.memory == 0) return each * bytes;
+/// Work on shared memory also passes the memory of the node, which all its ranks load together.
+void SimGridTransport::begin_local(const Posted& posted, bool copies) {
+  const Slice& from = posted.operation.source;
+  const bool shared = from.buffer == Buffer::node || posted.operation.target.buffer == Buffer::node;
+  const Network& network = options_.network;
+  const Seconds each = !copies ? network.gamma : shared ? network.local_beta : 0;
+  const auto bytes = static_cast<double>(from.count * options_.element_bytes);
   const Seconds now = s4u::Engine::get_clock();
-  node_->free = std::max(node_->free, now) + options_.network.memory * bytes;
-  return std::max(each * bytes, node_->free - now);
+  Seconds takes = each * bytes;
+  if (shared && node_ != nullptr && network.memory != 0) {
+    node_->free = std::max(node_->free, now) + network.memory * bytes;
+    takes = std::max(takes, node_->free - now);
+  }
+  local_ = Local{posted, copies, now + takes};
 }
 
 void SimGridTransport::work(Protocol& protocol) {
   if (!local_) return;
-  const Local task = *local_;
+  const auto [posted, copies, end] = *local_;
   local_.reset();
-  if (memory_ != nullptr && task.is_copy) memory_->write(task.right, memory_->read(task.left));
-  if (memory_ != nullptr && !task.is_copy) memory_->combine(task.left, task.right, task.into);
-  if (task.flag >= 0) {
-    increase(task.flag);
-    SimGridNode::Flag& flag = node_->flag(task.flag);
+  const auto& [kind, peer, source, target, into, index, count] = posted.operation;
+  if (memory_ != nullptr && copies) memory_->write(target, memory_->read(source));
+  if (memory_ != nullptr && !copies) memory_->combine(source, target, into);
+  if (kind == OpKind::accumulate) {
+    increase(index);
+    SimGridNode::Flag& flag = node_->flag(index);
     flag.held = false;
     if (!flag.accumulating.empty()) {
       const SimGridNode::Waiting next = flag.accumulating.front();
       flag.accumulating.pop_front();
-      next.rank->begin_accumulate(next.use, next.token);
+      next.rank->begin_accumulate(next.posted);
     }
   }
-  protocol.completed({task.token});
+  protocol.completed({posted.token});
 }
 
 // --- The memory that the ranks of a node share ---
@@ -228,40 +247,31 @@ void SimGridTransport::increase(std::int32_t index) {
   SimGridNode::Flag& flag = node_->flag(index);
   ++flag.count;
   std::erase_if(flag.awaiting, [&](const SimGridNode::Waiting& waiting) {
-    if (waiting.use.count > flag.count) return false;
+    if (waiting.posted.operation.count > flag.count) return false;
     const Seconds seen = waiting.rank == this ? 0 : options_.network.local_alpha;
-    waiting.rank->complete_at(s4u::Engine::get_clock() + seen, {.token = waiting.token});
+    waiting.rank->complete_at(s4u::Engine::get_clock() + seen, {.token = waiting.posted.token});
     return true;
   });
 }
 
-void SimGridTransport::begin_accumulate(const FlagUse& use, Token token) {
-  SimGridNode::Flag& flag = node_->flag(use.flag);
+void SimGridTransport::begin_accumulate(const Posted& posted) {
+  SimGridNode::Flag& flag = node_->flag(posted.operation.flag);
   flag.held = true;
-  const bool first = flag.count == 0;
-  const Network& network = options_.network;
-  const Seconds takes = local_time(first ? network.local_beta : network.gamma, use.source, true);
-  const Seconds end = s4u::Engine::get_clock() + takes;
-  local_ = Local{end, use.source, use.target, Into::right, first, token, use.flag};
+  begin_local(posted, flag.count == 0);
   ring();
 }
 
-void SimGridTransport::signal(const FlagUse& use, Token token) {
-  increase(use.flag);
-  complete_at(s4u::Engine::get_clock(), {.token = token});
+void SimGridTransport::await(const Posted& posted) {
+  SimGridNode::Flag& flag = node_->flag(posted.operation.flag);
+  if (flag.count < posted.operation.count) return flag.awaiting.push_back({this, posted});
+  complete_at(s4u::Engine::get_clock(), {.token = posted.token});
 }
 
-void SimGridTransport::await(const FlagUse& use, Token token) {
-  SimGridNode::Flag& flag = node_->flag(use.flag);
-  if (flag.count < use.count) return flag.awaiting.push_back({this, use, token});
-  complete_at(s4u::Engine::get_clock(), {.token = token});
-}
-
-void SimGridTransport::accumulate(const FlagUse& use, bool waits, Token token) {
-  SimGridNode::Flag& flag = node_->flag(use.flag);
-  if (!flag.held) return begin_accumulate(use, token);
-  if (waits) return flag.accumulating.push_back({this, use, token});
-  complete_at(s4u::Engine::get_clock(), {.token = token, .busy = true});
+void SimGridTransport::accumulate(const Posted& posted) {
+  SimGridNode::Flag& flag = node_->flag(posted.operation.flag);
+  if (!flag.held) return begin_accumulate(posted);
+  if (posted.options.waits) return flag.accumulating.push_back({this, posted});
+  complete_at(s4u::Engine::get_clock(), {.token = posted.token, .busy = true});
 }
 
 }  // namespace latecomer

@@ -27,8 +27,7 @@ class SimGridTransport;
 struct SimGridNode {
   struct Waiting {
     SimGridTransport* rank = nullptr;
-    FlagUse use;
-    Token token = 0;
+    Posted posted;
   };
   struct Flag {
     Rank count = 0;
@@ -50,12 +49,18 @@ class SimGridTransport final : public Transport {
  public:
   static constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
 
-  /// `actors`: one a rank. `memory`: this rank's, or null. `node`: shared by the ranks of a node;
-  /// null where programs have no flags. All and the options must outlive it.
-  SimGridTransport(Rank me, const SimulationOptions& options,
+  /// `plan_hash`: of the call's plan. `actors`: one a rank. `memory`: this rank's, or null. `node`:
+  /// shared by the ranks of a node; null where programs have no flags. All and the options must
+  /// outlive it.
+  SimGridTransport(Rank me, std::uint64_t plan_hash, const SimulationOptions& options,
                    const std::vector<simgrid::s4u::ActorPtr>& actors, Memory* memory,
-                   SimGridNode* node = nullptr)
-      : me_(me), options_(options), actors_(actors), memory_(memory), node_(node) {}
+                   SimGridNode* node)
+      : me_(me),
+        plan_hash_(plan_hash),
+        options_(options),
+        actors_(actors),
+        memory_(memory),
+        node_(node) {}
 
   /// Starts to deliver control messages. Called by the rank's actor, once.
   void receive_all_control();
@@ -63,13 +68,7 @@ class SimGridTransport final : public Transport {
   /// delivers it. Returns false if the clock reached `until` before.
   bool wait(Protocol& protocol, Seconds until);
 
-  void send(const Message& message, std::uint64_t plan_hash, Token token) override;
-  void recv(const Message& message, Token token) override;
-  void combine(const Slice& left, const Slice& right, Into into, Token token) override;
-  void copy(const Slice& from, const Slice& to, Token token) override;
-  void signal(const FlagUse& use, Token token) override;
-  void await(const FlagUse& use, Token token) override;
-  void accumulate(const FlagUse& use, bool waits, Token token) override;
+  void post(const Operation& operation, Token token, PostOptions options) override;
   void send_control(Rank peer, ControlWords words) override;
 
  private:
@@ -82,24 +81,16 @@ class SimGridTransport final : public Transport {
   /// A message under way, or a control message to be received, as seen from this side.
   struct PendingMessage {
     Kind kind = Kind::send;
-    Message message;  // of a control message its peer only
+    Rank peer = -1;
+    Slice target;  // of a receive
     Token token = 0;
     Envelope* envelope = nullptr;  // of a receive: set by SimGrid, ours from then on
     std::vector<std::uint64_t>* control = nullptr;  // set by SimGrid, its sender's
   };
-  struct Outgoing {
-    Message message;
-    std::uint64_t plan_hash = 0;
-    Token token = 0;
-  };
   struct Local {
+    Posted posted;
+    bool copies = false;  // also the first of the accumulates on a flag
     Seconds end = 0;
-    Slice left;
-    Slice right;
-    Into into = Into::right;
-    bool is_copy = false;
-    Token token = 0;
-    std::int32_t flag = -1;  // of an accumulate
   };
   /// The end of an operation on a flag.
   struct Due {
@@ -107,16 +98,18 @@ class SimGridTransport final : public Transport {
     Completion completion;
   };
 
-  [[nodiscard]] Count bytes(const Message& message) const {
-    return message.data.count * options_.element_bytes;
+  [[nodiscard]] Count bytes(const Posted& message) const {
+    return message.operation.data().count * options_.element_bytes;
   }
-  [[nodiscard]] bool is_eager(const Message& message) const {
-    return !message.paced && bytes(message) <= options_.network.eager_limit;
+  [[nodiscard]] bool is_eager(const Posted& message) const {
+    return !message.options.paced && bytes(message) <= options_.network.eager_limit;
   }
   [[nodiscard]] static simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const std::string& what);
-  [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Message& message) const;
+  [[nodiscard]] simgrid::s4u::Mailbox* mailbox(Rank from, Rank to, const Posted& message) const;
   [[nodiscard]] static simgrid::s4u::Mailbox* control_mailbox(Rank from, Rank to);
-  void put(const Outgoing& outgoing);
+  void send(const Posted& message);
+  void put(const Posted& message);
+  void post_receive(const Posted& message);
   PendingMessage& add(const PendingMessage& pending);
   void receive_control(Rank from);
   [[nodiscard]] std::optional<std::size_t> wait_any(Seconds until);
@@ -127,17 +120,20 @@ class SimGridTransport final : public Transport {
   void work(Protocol& protocol);
   bool deliver(Seconds until, Protocol& protocol);
   void increase(std::int32_t flag);
-  void begin_accumulate(const FlagUse& use, Token token);
-  [[nodiscard]] Seconds local_time(Seconds each, const Slice& slice, bool shared) const;
+  void await(const Posted& posted);
+  void accumulate(const Posted& posted);
+  void begin_accumulate(const Posted& posted);
+  void begin_local(const Posted& posted, bool copies);
   void complete_at(Seconds time, const Completion& completion);
   void ring();
 
   Rank me_;
+  std::uint64_t plan_hash_;
   const SimulationOptions& options_;
   const std::vector<simgrid::s4u::ActorPtr>& actors_;
   Memory* memory_;
   SimGridNode* node_;
-  std::map<Rank, std::deque<Outgoing>> leaving_;  // by peer; the first is under way
+  std::map<Rank, std::deque<Posted>> leaving_;  // by peer; the first is under way
   // Parallel: the activities under way, as SimGrid wants them, and their descriptions.
   std::vector<simgrid::s4u::ActivityPtr> activities_;
   std::vector<std::unique_ptr<PendingMessage>> pending_;

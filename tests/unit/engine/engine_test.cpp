@@ -11,17 +11,11 @@ namespace {
 
 class NotingTransport final : public Transport {
  public:
-  void send(const Message& message, std::uint64_t, Token token) override {
-    note("send", message.peer, token, message.first);
-  }
-  void recv(const Message& message, Token token) override {
-    note("recv", message.peer, token, message.first);
-  }
-  void combine(const Slice&, const Slice&, Into, Token token) override {
-    posted.push_back("combine " + std::to_string(token));
-  }
-  void copy(const Slice&, const Slice&, Token token) override {
-    posted.push_back("copy " + std::to_string(token));
+  void post(const Operation& operation, Token token, PostOptions options) override {
+    const std::string text = to_text(operation);
+    posted.push_back(text.substr(0, text.find(' ')) + " " + std::to_string(token));
+    if (options.first) posted.back() += " first";
+    if (is_message(operation)) posted.back() += " with " + std::to_string(operation.peer);
   }
   void send_control(Rank peer, ControlWords) override {
     posted.push_back("control " + std::to_string(peer));
@@ -31,10 +25,6 @@ class NotingTransport final : public Transport {
   std::vector<std::string> take() { return std::exchange(posted, {}); }
 
  private:
-  void note(const std::string& what, Rank peer, Token token, bool first) {
-    posted.push_back(what + " " + std::to_string(token) + (first ? " first" : "") + " with " +
-                     std::to_string(peer));
-  }
   std::vector<std::string> posted;
 };
 

@@ -37,10 +37,10 @@ class InstantTransport final : public Transport {
     posted_.reserve(operations);
   }
 
-  void send(const Message&, std::uint64_t, Token token) override { post(token); }
-  void recv(const Message&, Token token) override { post(token); }
-  void combine(const Slice&, const Slice&, Into, Token token) override { post(token); }
-  void copy(const Slice&, const Slice&, Token token) override { post(token); }
+  void post(const Operation&, Token token, PostOptions) override {
+    posted_.push_back(token);
+    noted.push_back(token);
+  }
   void send_control(Rank, ControlWords) override {}
 
   void run(Protocol& protocol, std::uint64_t plan_hash) {
@@ -56,10 +56,6 @@ class InstantTransport final : public Transport {
   std::vector<Token> noted;
 
  private:
-  void post(Token token) {
-    posted_.push_back(token);
-    noted.push_back(token);
-  }
   std::vector<Token> posted_;
 };
 

@@ -23,10 +23,10 @@ class Exchange final : public Protocol {
 
   void start() override {}
   void arrive() override {
-    transport_.recv({.peer = other_, .data = kScratch}, kReceived);
+    transport_.post(Operation::recv(other_, kScratch), kReceived, {});
     if (mistake_ == Mistake::receives_first) return;
     send();
-    transport_.copy(kInput, kOutput, kCopied);
+    transport_.post(Operation::copy(kInput, kOutput), kCopied, {});
     if (mistake_ == Mistake::adds_at_once) add();
   }
   void completed(const Completion& completion) override {
@@ -47,11 +47,12 @@ class Exchange final : public Protocol {
   static constexpr Slice kScratch{Buffer::scratch, 0, kElements};
   static constexpr Token kSent = 1, kReceived = 2, kCopied = 3, kAdded = 4;
 
-  void send() { transport_.send({.peer = other_, .data = kInput}, 0, kSent); }
+  void send() { transport_.post(Operation::send(other_, kInput), kSent, {}); }
   void add() {
     const bool lower = other_ == 1;  // the lower rank's part stands on the left
-    transport_.combine(lower ? kOutput : kScratch, lower ? kScratch : kOutput,
-                       lower ? Into::left : Into::right, kAdded);
+    const Operation sum = lower ? Operation::combine(kOutput, kScratch, Into::left)
+                                : Operation::combine(kScratch, kOutput, Into::right);
+    transport_.post(sum, kAdded, {});
   }
 
   Rank other_;

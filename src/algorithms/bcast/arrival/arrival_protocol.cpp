@@ -68,9 +68,9 @@ void ArrivalProtocol::on_control(Rank from, ControlWords words) {
   if (status_ == Status::running) follow(rank_.hear(from, decode(words.front())));
 }
 
-Message ArrivalProtocol::message(const Transfer& transfer) const {
+Slice ArrivalProtocol::data(const Transfer& transfer) const {
   const Range range = segments_.range(transfer.segment);
-  return {transfer.peer, {buffer_, range.begin, range.count}, transfer.first};
+  return {buffer_, range.begin, range.count};
 }
 
 void ArrivalProtocol::follow(const Step& step) {
@@ -79,10 +79,12 @@ void ArrivalProtocol::follow(const Step& step) {
     transport_.send_control(to, {&bits, 1});
   }
   for (const Transfer& transfer : step.receive) {
-    transport_.recv(message(transfer), received(transfer.segment));
+    transport_.post(Operation::recv(transfer.peer, data(transfer)), received(transfer.segment),
+                    {.first = transfer.first});
   }
   for (const Transfer& transfer : step.send) {
-    transport_.send(message(transfer), context_.plan_hash, sent_to(transfer.peer));
+    transport_.post(Operation::send(transfer.peer, data(transfer)), sent_to(transfer.peer),
+                    {.first = transfer.first});
   }
   if (rank_.done()) status_ = Status::done;
 }

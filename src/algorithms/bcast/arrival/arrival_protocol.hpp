@@ -28,7 +28,7 @@ class ArrivalProtocol final : public Protocol {
 
  private:
   void follow(const Step& step);
-  [[nodiscard]] Message message(const Transfer& transfer) const;
+  [[nodiscard]] Slice data(const Transfer& transfer) const;
   void take(Count segment, std::uint64_t plan_hash);
   void fail(std::string why);
 

@@ -66,12 +66,12 @@ void LocalRedirectProtocol::receive(Rank from) {
 void LocalRedirectProtocol::merge() {
   if (value_ == home_) return combine(value_, Into::right);
   if (context_.commutative) return combine(value_, Into::left);
-  transport_.copy(value_, home_, static_cast<Token>(Task::move));
+  post(Operation::copy(value_, home_), Task::move);
 }
 
 /// The received partial result lies to the left.
 void LocalRedirectProtocol::combine(const Slice& right, Into into) {
-  transport_.combine(landing_, right, into, static_cast<Token>(Task::merge));
+  post(Operation::combine(landing_, right, into), Task::merge);
   value_ = home_;
 }
 
@@ -79,7 +79,7 @@ void LocalRedirectProtocol::combine(const Slice& right, Into into) {
 void LocalRedirectProtocol::end() {
   if (line_.root != me()) return send(line_.root, Task::hand_over);
   const Slice output{Buffer::output, 0, own_.count};
-  if (value_ != output) return transport_.copy(value_, output, static_cast<Token>(Task::keep));
+  if (value_ != output) return post(Operation::copy(value_, output), Task::keep);
   status_ = Status::done;
 }
 
@@ -110,11 +110,11 @@ void LocalRedirectProtocol::completed(const Completion& completion) {
 
 /// A pair of ranks has at most one message each way.
 void LocalRedirectProtocol::send(Rank to, Task task) {
-  transport_.send({to, value_, true}, context_.plan_hash, static_cast<Token>(task));
+  post(Operation::send(to, value_), task, {.first = true});
 }
 
 void LocalRedirectProtocol::take(Rank from, const Slice& target, Task task) {
-  transport_.recv({from, target, true}, static_cast<Token>(task));
+  post(Operation::recv(from, target), task, {.first = true});
 }
 
 bool LocalRedirectProtocol::check(const Completion& completion, Rank from) {

@@ -51,6 +51,9 @@ class LocalRedirectProtocol final : public Protocol {
   void take(Rank from, const Slice& target, Task task);
   /// True if the message belongs to the same plan; otherwise the call fails.
   bool check(const Completion& completion, Rank from);
+  void post(const Operation& operation, Task task, PostOptions options = {}) {
+    transport_.post(operation, static_cast<Token>(task), options);
+  }
   void fail(std::string why);
 
   const Line& line_;

@@ -15,27 +15,21 @@ using bcast::Feeding;
 /// Notes the messages that are posted; nothing ever happens by itself.
 class NotingTransport final : public Transport {
  public:
-  struct Posted {
-    Message message;
-    Token token = 0;
-  };
   struct Told {
     Rank to = -1;
     std::uint64_t word = 0;
   };
 
-  void send(const Message& message, std::uint64_t /*plan_hash*/, Token token) override {
-    sends.push_back({message, token});
+  void post(const Operation& operation, Token token, PostOptions options) override {
+    EXPECT_TRUE(is_message(operation));
+    auto& notes = operation.kind == OpKind::send ? sends : receives;
+    notes.push_back({operation, token, options});
   }
-  void recv(const Message& message, Token token) override { receives.push_back({message, token}); }
-  void combine(const Slice&, const Slice&, Into, Token) override { FAIL() << "combines"; }
-  void copy(const Slice&, const Slice&, Token) override { FAIL() << "copies"; }
   void send_control(Rank peer, ControlWords said) override {
     words.push_back({peer, said.front()});
   }
 
-  std::vector<Posted> sends;
-  std::vector<Posted> receives;
+  std::vector<Posted> sends, receives;
   std::vector<Told> words;
 };
 
@@ -94,14 +88,13 @@ TEST(ArrivalProtocol, SendsTheInputAndReceivesTheOutputInOrder) {
   ASSERT_EQ(call.first.transport.receives.size(), 2U);
   const Slice parts[] = {{Buffer::input, 0, 3}, {Buffer::input, 3, 2}};
   for (std::size_t i = 0; i < 2; ++i) {
-    const Message& sent = call.root.transport.sends[i].message;
-    const Message& received = call.first.transport.receives[i].message;
-    EXPECT_EQ(sent.peer, 1);
-    EXPECT_EQ(sent.data, parts[i]);
-    EXPECT_EQ(sent.first, i == 0);
-    EXPECT_EQ(received.peer, 0);
-    EXPECT_EQ(received.data, (Slice{Buffer::output, parts[i].begin, parts[i].count}));
-    EXPECT_EQ(received.first, i == 0);
+    const Posted& sent = call.root.transport.sends[i];
+    const Posted& received = call.first.transport.receives[i];
+    EXPECT_EQ(sent.operation, Operation::send(1, parts[i]));
+    EXPECT_EQ(sent.options.first, i == 0);
+    const Slice whole{Buffer::output, parts[i].begin, parts[i].count};
+    EXPECT_EQ(received.operation, Operation::recv(0, whole));
+    EXPECT_EQ(received.options.first, i == 0);
   }
 }
 
@@ -110,8 +103,8 @@ TEST(ArrivalProtocol, HandsOnWhatItHas) {
   EXPECT_TRUE(call.first.transport.sends.empty());
   call.first.receive_all();
   ASSERT_EQ(call.first.transport.sends.size(), 2U);
-  EXPECT_EQ(call.first.transport.sends[1].message.peer, 2);
-  EXPECT_EQ(call.first.transport.sends[1].message.data, (Slice{Buffer::output, 3, 2}));
+  EXPECT_EQ(call.first.transport.sends[1].operation.peer, 2);
+  EXPECT_EQ(call.first.transport.sends[1].operation.source, (Slice{Buffer::output, 3, 2}));
   call.first.send_all();
   EXPECT_EQ(call.first.protocol.status(), Status::done);
 }
@@ -141,8 +134,8 @@ TEST(ArrivalProtocol, SaysThatSegmentsAreToLeave) {
     member.protocol.arrive();
     root.hear(0, member);
   }
-  for (const auto& [message, token] : std::vector(root.transport.sends)) {
-    if (message.peer == 2) root.protocol.completed({token, 0, 0});
+  for (const auto& [operation, token, options] : std::vector(root.transport.sends)) {
+    if (operation.peer == 2) root.protocol.completed({token, 0, 0});
   }
   EXPECT_EQ(root.protocol.waiting_for(), "for segments to leave");
   for (int i = 0; i < 2; ++i) {

@@ -12,41 +12,15 @@ namespace {
 /// Notes what is posted; nothing ever happens by itself.
 class DriverNotes final : public Transport {
  public:
-  struct Posted {
-    OpKind kind;
-    Token token;
-    Message message = {};
-    Slice left = {}, right = {};
-    FlagUse use = {};
-  };
-
-  void send(const Message& message, std::uint64_t /*plan_hash*/, Token token) override {
-    posted.push_back({OpKind::send, token, message});
-  }
-  void recv(const Message& message, Token token) override {
-    posted.push_back({OpKind::recv, token, message});
-  }
-  void combine(const Slice& left, const Slice& right, Into /*into*/, Token token) override {
-    posted.push_back({OpKind::combine, token, {}, left, right});
-  }
-  void copy(const Slice& from, const Slice& to, Token token) override {
-    posted.push_back({OpKind::copy, token, {}, from, to});
-  }
-  void signal(const FlagUse& use, Token token) override {
-    posted.push_back({OpKind::signal, token, {}, {}, {}, use});
-  }
-  void await(const FlagUse& use, Token token) override {
-    posted.push_back({OpKind::await, token, {}, {}, {}, use});
-  }
-  void accumulate(const FlagUse& use, bool /*waits*/, Token token) override {
-    posted.push_back({OpKind::accumulate, token, {}, {}, {}, use});
+  void post(const Operation& operation, Token token, PostOptions options) override {
+    posted.push_back({operation, token, options});
   }
   void send_control(Rank peer, ControlWords /*words*/) override { told.push_back(peer); }
 
   [[nodiscard]] std::vector<Posted> all(OpKind kind) const {
     std::vector<Posted> found;
     std::ranges::copy_if(posted, std::back_inserter(found),
-                         [&](const Posted& each) { return each.kind == kind; });
+                         [&](const Posted& each) { return each.operation.kind == kind; });
     return found;
   }
 
@@ -110,14 +84,14 @@ TEST(Driver, OperationsWaitForTheirPartOfTheSum) {
   call.other_arrives();
   EXPECT_TRUE(call.notes.all(OpKind::send).empty());
   ASSERT_EQ(call.notes.all(OpKind::recv).size(), 1U);
-  const Message received = call.notes.all(OpKind::recv).front().message;
+  const Operation received = call.notes.all(OpKind::recv).front().operation;
   EXPECT_EQ(received.peer, 2);
-  EXPECT_EQ(received.data.buffer, Buffer::scratch);
+  EXPECT_EQ(received.target.buffer, Buffer::scratch);
   call.sum(1);
   ASSERT_EQ(call.notes.all(OpKind::send).size(), 1U);
-  const Message sent = call.notes.all(OpKind::send).front().message;
+  const Operation sent = call.notes.all(OpKind::send).front().operation;
   EXPECT_EQ(sent.peer, 2);
-  EXPECT_EQ(sent.data, (Slice{Buffer::node, 1000, 1000}));
+  EXPECT_EQ(sent.source, (Slice{Buffer::node, 1000, 1000}));
 }
 
 /// Local work that other nodes wait for goes before the next of the driver's own.
@@ -131,13 +105,15 @@ TEST(Driver, WorkForOtherNodesComesFirstAndResultsAreSignalled) {
   call.complete(call.notes.all(OpKind::accumulate).front().token);
   ASSERT_EQ(call.notes.all(OpKind::combine).size(), 1U);
   EXPECT_EQ(call.notes.all(OpKind::accumulate).size(), 1U);
-  EXPECT_EQ(call.notes.all(OpKind::combine).front().right, (Slice{Buffer::node, 0, 1000}));
+  EXPECT_EQ(call.notes.all(OpKind::combine).front().operation.target,
+            (Slice{Buffer::node, 0, 1000}));
   EXPECT_TRUE(call.notes.all(OpKind::signal).empty());
   call.complete(call.notes.all(OpKind::combine).front().token);
   EXPECT_EQ(call.notes.all(OpKind::accumulate).size(), 2U);
   call.complete(call.notes.all(OpKind::send).front().token);  // the next one has the result
   ASSERT_EQ(call.notes.all(OpKind::signal).size(), 1U);
-  EXPECT_EQ(call.notes.all(OpKind::signal).front().use.source, (Slice{Buffer::node, 0, 1000}));
+  EXPECT_EQ(call.notes.all(OpKind::signal).front().operation.source,
+            (Slice{Buffer::node, 0, 1000}));
 }
 
 TEST(Driver, SaysWhatItWaitsFor) {

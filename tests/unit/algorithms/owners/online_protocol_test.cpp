@@ -18,42 +18,25 @@ using Words = std::vector<std::uint64_t>;
 /// Notes what is posted; nothing ever happens by itself.
 class OnlineNotes final : public Transport {
  public:
-  struct Posted {
-    Message message;
-    Token token = 0;
-  };
-  struct Combined {
-    Slice left;
-    Slice right;
-    Token token = 0;
-  };
   struct Told {
     Rank to = -1;
     Words words;
   };
 
-  void send(const Message& message, std::uint64_t plan_hash, Token token) override {
-    EXPECT_EQ(plan_hash, kHash);
-    sends.push_back({message, token});
-  }
-  void recv(const Message& message, Token token) override { receives.push_back({message, token}); }
-  void combine(const Slice& left, const Slice& right, Into into, Token token) override {
-    EXPECT_EQ(into, Into::right);
-    combined.push_back({left, right, token});
-  }
-  void copy(const Slice& /*from*/, const Slice& to, Token token) override {
-    copies.push_back(token);
-    EXPECT_EQ(to.buffer, Buffer::output);
+  void post(const Operation& operation, Token token, PostOptions options) override {
+    auto& notes = operation.kind == OpKind::send      ? sends
+                  : operation.kind == OpKind::recv    ? receives
+                  : operation.kind == OpKind::combine ? combined
+                                                      : copies;
+    notes.push_back({operation, token, options});
+    EXPECT_EQ(operation.into, Into::right);
   }
   void send_control(Rank peer, ControlWords words) override {
     told.push_back({peer, Words(words.begin(), words.end())});
   }
 
   static constexpr std::uint64_t kHash = 77;
-  std::vector<Posted> sends;
-  std::vector<Posted> receives;
-  std::vector<Combined> combined;
-  std::vector<Token> copies;
+  std::vector<Posted> sends, receives, combined, copies;
   std::vector<Told> told;
 };
 
@@ -107,19 +90,17 @@ struct OnlineThree {
 TEST(OnlineProtocol, SendsContributionsFromTheInputAndCombinesInTheOutput) {
   OnlineThree call;
   ASSERT_FALSE(call.second.notes.sends.empty());
-  const Message& sent = call.second.notes.sends.front().message;
-  EXPECT_EQ(sent.peer, 0);
-  EXPECT_EQ(sent.data, (Slice{Buffer::input, 0, 2}));
-  EXPECT_TRUE(sent.first && sent.paced && !sent.piggybacks);
+  const auto& [sent, number, how_sent] = call.second.notes.sends.front();
+  EXPECT_EQ(sent, Operation::send(0, {Buffer::input, 0, 2}));
+  EXPECT_TRUE(how_sent.first && how_sent.paced && !how_sent.piggybacks);
   ASSERT_EQ(call.first.notes.receives.size(), 1U);
-  const auto& [received, token] = call.first.notes.receives.front();
-  EXPECT_EQ(received.peer, 1);
-  EXPECT_EQ(received.data, (Slice{Buffer::output, 0, 2}));
-  EXPECT_TRUE(received.first && received.paced);
+  const auto& [received, token, how_received] = call.first.notes.receives.front();
+  EXPECT_EQ(received, Operation::recv(1, {Buffer::output, 0, 2}));
+  EXPECT_TRUE(how_received.first && how_received.paced);
   call.first.complete(token);
   ASSERT_EQ(call.first.notes.combined.size(), 1U);
-  EXPECT_EQ(call.first.notes.combined.front().left, (Slice{Buffer::input, 0, 2}));
-  EXPECT_EQ(call.first.notes.combined.front().right, (Slice{Buffer::output, 0, 2}));
+  EXPECT_EQ(call.first.notes.combined.front().operation,
+            Operation::combine({Buffer::input, 0, 2}, {Buffer::output, 0, 2}, Into::right));
 }
 
 TEST(OnlineProtocol, InPlaceEveryContributionHasALanding) {
@@ -130,9 +111,9 @@ TEST(OnlineProtocol, InPlaceEveryContributionHasALanding) {
   first.hear(second);
   second.hear(first);
   ASSERT_FALSE(first.notes.receives.empty());
-  EXPECT_EQ(first.notes.receives.front().message.data, (Slice{Buffer::scratch, 0, 2}));
+  EXPECT_EQ(first.notes.receives.front().operation.target, (Slice{Buffer::scratch, 0, 2}));
   ASSERT_FALSE(second.notes.sends.empty());
-  EXPECT_EQ(second.notes.sends.front().message.data, (Slice{Buffer::output, 0, 2}));
+  EXPECT_EQ(second.notes.sends.front().operation.source, (Slice{Buffer::output, 0, 2}));
 }
 
 TEST(OnlineProtocol, OneRankAloneCopies) {
@@ -140,7 +121,8 @@ TEST(OnlineProtocol, OneRankAloneCopies) {
   alone.protocol.arrive();
   ASSERT_EQ(alone.notes.copies.size(), 1U);
   EXPECT_EQ(alone.protocol.status(), Status::running);
-  alone.complete(alone.notes.copies.front());
+  EXPECT_EQ(alone.notes.copies.front().operation.target.buffer, Buffer::output);
+  alone.complete(alone.notes.copies.front().token);
   EXPECT_EQ(alone.protocol.status(), Status::done);
   OnlineMember in_place(0, Progress::foreground, 1, true);
   in_place.protocol.arrive();

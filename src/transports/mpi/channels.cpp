@@ -1,0 +1,50 @@
+#include "transports/mpi/channels.hpp"
+
+#include "transports/mpi/drain.hpp"
+
+namespace latecomer {
+
+void Channels::add(const Piece& piece) {
+  if (free_ == nullptr) free_ = &pieces_.emplace_back();
+  Piece& added = *std::exchange(free_, free_->next);
+  added = piece;
+  const auto peer = static_cast<std::size_t>(piece.pending->peer);
+  Channel& channel = channels_[2 * peer + static_cast<std::size_t>(piece.pending->direction)];
+  if (channel.first == nullptr) open_.push_back(&channel);
+  const auto comes_after = [&](const Piece* other) {
+    return other != nullptr && other->pending->number <= piece.pending->number;
+  };
+  if (channel.first == nullptr || comes_after(channel.last)) {
+    (channel.first == nullptr ? channel.first : channel.last->next) = &added;
+    channel.last = &added;
+    return;
+  }
+  // A staged receive that had to wait for room while later ones of its channel were posted.
+  Piece** place = &channel.first;
+  while (comes_after(*place)) place = &(*place)->next;
+  added.next = std::exchange(*place, &added);
+}
+
+std::vector<Rank> Channels::peers() const {
+  std::vector<Rank> peers;
+  for (const Channel* const channel : open_) peers.push_back(channel->first->pending->peer);
+  return peers;
+}
+
+bool Channels::abandon() {
+  std::vector<MPI_Request> receives, sends;
+  for (const Channel* const channel : open_) {
+    for (const Piece* piece = channel->first; piece != nullptr; piece = piece->next) {
+      const bool receive = piece->pending->direction == Direction::recv;
+      (receive ? receives : sends).push_back(piece->request);
+    }
+  }
+  open_.clear();
+  const bool done = drain(receives, sends);
+  std::fill(channels_.begin(), channels_.end(), Channel{});
+  free_ = nullptr;
+  pieces_.clear();
+  return done;
+}
+
+}  // namespace latecomer
