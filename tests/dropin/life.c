@@ -46,7 +46,7 @@ static int communicators(struct where at) {
 static int one_late(struct where at) {
   int mistakes = 0;
   for (int i = 0; i < 40; ++i) {
-    if (at.rank == 1) usleep(3000);
+    if (at.rank == 1) usleep(10000);
     mistakes += check_sum(at, MPI_COMM_WORLD, i);
   }
   return mistakes;

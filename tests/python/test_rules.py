@@ -366,8 +366,8 @@ def test_rules_do_not_count_where_an_algorithm_is_set(name, tmp_path):
 
 
 def test_arrivals_choose_in_a_program(tmp_path):
-    """Rank 1 is late in every call: its rule is for any imbalance."""
-    late = {"imbalance_min": 1e-3, "late_ranks_min": 1, "late_ranks_max": 1, "alg": "linear_tree"}
+    """Rank 1 is late in every call; on a busy machine others are late, too."""
+    late = {"imbalance_min": 1e-3, "late_ranks_min": 1, "alg": "linear_tree"}
     path = written(tmp_path, file_of(entry(late, {"alg": "ring"})))
     variables = {"LATECOMER_RULES": str(path), "LATECOMER_STATS": "1", "LATECOMER_MIN_BYTES": "0"}
     job = run_cases("openmpi", 3, ["one_late"], variables).check()
