@@ -12,18 +12,6 @@ constexpr double kPiece = 32768;
 constexpr double kMostPieces = 64;
 constexpr double kSlice = 4096;
 
-const Algorithm* nodes_row(Collective collective) {
-  for (const Algorithm& row : registry(collective)) {
-    if (row.name == kNodesRow) return &row;
-  }
-  return nullptr;
-}
-
-/// True for rows that stand for others, which then compete, and for the library's.
-bool stands_for_others(const Algorithm& row) {
-  return row.kind == Kind::native || row.name == "fastest" || row.name == "auto";
-}
-
 }  // namespace
 
 Problem problem_of_nodes(Problem problem, const Placement& placement) {
@@ -36,18 +24,19 @@ Problem problem_of_nodes(Problem problem, const Placement& placement) {
 }
 
 bool by_nodes(Collective collective, const Placement& placement) {
-  return shares_nodes(placement) && nodes_row(collective) != nullptr;
+  const auto lifts = [](const Algorithm& row) { return row.lifts && row.kind == Kind::program; };
+  return shares_nodes(placement) && std::ranges::any_of(registry(collective), lifts);
 }
 
 bool competes_on(const Algorithm& row, const Placement& placement) {
-  if (is_for_nodes(row)) return shares_nodes(placement);
-  return stands_for_others(row) || !by_nodes(row.collective, placement);
+  if (row.lifts) return shares_nodes(placement);
+  const bool always = row.stands_for_others || row.kind == Kind::native;
+  return always || !by_nodes(row.collective, placement);
 }
 
 Parameters same_among(const Plan& plan) {
   const auto among = plan.parameters.find("among");
-  if (plan.algorithm != kNodesRow || among == plan.parameters.end()) return {};
-  return {*among};
+  return among == plan.parameters.end() ? Parameters{} : Parameters{*among};
 }
 
 Count operations_on_node(const Plan& plan) {

@@ -152,8 +152,9 @@ Cost cost(const Plan& plan) {
 
 LATECOMER_ROW(allreduce, nodes) {
   return {.arrival_aware = true,
+          .lifts = true,
           .scratch_messages = 3,
-          .parameters = {among_parameter("allreduce"),
+          .parameters = {among_parameter(),
                          pieces_parameter(),
                          cells_parameter(),
                          lanes_parameter(),

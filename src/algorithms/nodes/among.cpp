@@ -13,19 +13,13 @@ namespace {
 
 constexpr std::string_view kAmong = "among";
 
-std::vector<std::string_view> programs_of(std::string_view collective) {
-  std::vector<std::string_view> names;
-  for (const DeclaredRow& declared : declared_rows()) {
-    if (declared.collective != collective || declared.name == "nodes") continue;
-    if (declared.row().executor == nullptr) names.push_back(declared.name);
+/// The programs of the collective, by name: the choices of `among`.
+std::vector<const Algorithm*> programs_of(Collective collective) {
+  std::vector<const Algorithm*> programs;
+  for (const Algorithm& row : registry(collective)) {
+    if (row.is_program()) programs.push_back(&row);
   }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-const Algorithm& chosen(const Plan& plan, Count among) {
-  const auto names = programs_of(to_string(plan.problem.collective));
-  return find_algorithm(plan.problem.collective, names.at(static_cast<std::size_t>(among)));
+  return programs;
 }
 
 /// The first row that takes the operator and is worth its planning; otherwise the first one that
@@ -106,9 +100,12 @@ Parameters parameters_for(const Algorithm& row, const Parameters& given) {
   return taken;
 }
 
-Parameter among_parameter(std::string_view collective) {
-  return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,
-          programs_of(collective)};
+Parameter among_parameter() {
+  return {.name = kAmong,
+          .meaning = "the algorithm among the nodes; default: the cheapest",
+          .minimum = 0,
+          .choices = {},
+          .names_programs = true};
 }
 
 Parameter segments_among_parameter() {
@@ -120,28 +117,27 @@ Parameter segments_among_parameter() {
 
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                 std::span<const std::string_view> aware) {
+  const std::vector<const Algorithm*> programs = programs_of(problem.collective);
   const auto asked = plan.parameters.find(kAmong);
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
   };
   if (asked != plan.parameters.end()) {
-    const Algorithm& row = chosen(plan, asked->second);
+    const Algorithm& row = *programs.at(static_cast<std::size_t>(asked->second));
     if (accepts(row, problem, nullptr)) return made(row);
   }
-  const auto names = programs_of(to_string(problem.collective));
   const std::string_view use_aware = aware_row(plan, problem, knowledge, aware);
   std::vector<std::pair<Seconds, Plan>> tried;
-  for (const std::string_view name : names) {
-    const Algorithm& row = find_algorithm(problem.collective, name);
-    const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
-    if (!competes || !accepts(row, problem, nullptr)) continue;
-    Plan one = made(row);
+  for (const Algorithm* const row : programs) {
+    const bool competes = use_aware.empty() ? !row->arrival_aware : row->name == use_aware;
+    if (!competes || !accepts(*row, problem, nullptr)) continue;
+    Plan one = made(*row);
     const Seconds takes = balanced_among(one, knowledge.network);
     tried.emplace_back(takes, std::move(one));
   }
   Plan best = least_among(std::move(tried), knowledge.network);
-  const auto place = std::find(names.begin(), names.end(), best.algorithm);
-  plan.parameters[std::string(kAmong)] = place - names.begin();
+  const auto place = std::ranges::find(programs, best.algorithm, &Algorithm::name);
+  plan.parameters[std::string(kAmong)] = place - programs.begin();
   return best;
 }
 

@@ -6,7 +6,7 @@
 namespace latecomer {
 
 /// `among`: the rows of the collective that run programs, by name.
-[[nodiscard]] Parameter among_parameter(std::string_view collective);
+[[nodiscard]] Parameter among_parameter();
 /// `segments` of the row among the nodes; 0: as many as it takes by itself.
 [[nodiscard]] Parameter segments_among_parameter();
 

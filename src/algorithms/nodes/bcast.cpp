@@ -68,8 +68,9 @@ Cost cost(const Plan& plan) {
 
 LATECOMER_ROW(bcast, nodes) {
   return {.arrival_aware = true,
+          .lifts = true,
           .scratch_messages = 2,
-          .parameters = {among_parameter("bcast"), pieces_parameter(), segments_among_parameter()},
+          .parameters = {among_parameter(), pieces_parameter(), segments_among_parameter()},
           .cost_formula = "of the algorithm among the N nodes",
           .source = "this project, docs/nodes.md",
           .fill_plan = fill_plan,

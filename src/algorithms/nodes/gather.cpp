@@ -82,8 +82,9 @@ void build(const Plan& plan, Builder& builder) { Ranks(plan, builder).build(); }
 
 LATECOMER_ROW(gather, nodes) {
   return {.arrival_aware = true,
+          .lifts = true,
           .scratch_messages = 3,
-          .parameters = {among_parameter("gather")},
+          .parameters = {among_parameter()},
           .cost_formula = "of the algorithm among the N nodes",
           .source = "this project, docs/nodes.md",
           .fill_plan = fill_plan,

@@ -169,7 +169,10 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
 }
 
 /// Programs of other rows tell all ranks, if need be by messages of their own.
-bool informs_all(const Plan& plan) { return plan.algorithm == "nodes" || plan.problem.count > 0; }
+bool informs_all(const Plan& plan) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, plan.algorithm);
+  return row.kind == Kind::program || plan.problem.count > 0;
+}
 
 /// `problem`: the one among the nodes.
 bool worth_planning(const Problem& problem, const Network& network) {
@@ -180,7 +183,8 @@ bool worth_planning(const Problem& problem, const Network& network) {
 }  // namespace
 
 LATECOMER_ROW(allreduce, online_nodes) {
-  return {.commutative_only = true,
+  return {.lifts = true,
+          .commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,
           .parameters = {{"blocks", "of the vector, at most 4096; default: by cost", 1, {}},

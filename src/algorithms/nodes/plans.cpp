@@ -21,7 +21,7 @@ bool root_drives(const Problem& problem) {
 void check_inner(const Plan& inner, Problem problem) {
   const Algorithm& row = find_algorithm(problem.collective, inner.algorithm);
   problem.in_place = inner.problem.in_place;
-  if (row.build == nullptr || row.name == "nodes" || inner.problem != problem) {
+  if (!row.is_program() || inner.problem != problem) {
     throw Error("inner plan", in_words(inner),
                 "a program of " + std::to_string(problem.ranks) + " places for " +
                     std::to_string(problem.count) + " elements");

@@ -76,8 +76,9 @@ Cost cost(const Plan& plan) {
 
 LATECOMER_ROW(reduce, nodes) {
   return {.arrival_aware = true,
+          .lifts = true,
           .scratch_messages = 3,
-          .parameters = {among_parameter("reduce"), pieces_parameter(), cells_parameter(),
+          .parameters = {among_parameter(), pieces_parameter(), cells_parameter(),
                          segments_among_parameter()},
           .cost_formula = "of the algorithm among the N nodes, + m gamma",
           .source = "this project, docs/nodes.md",
