@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/nodes/cut.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
@@ -69,7 +70,7 @@ double likely_operations(const Problem& problem, const Placement& placement) {
   Plan likely;
   likely.problem = problem;
   likely.placement = placement;
-  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / 32768, 1, 64);
+  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / kShortestPiece, 1, kMostPieces);
   return static_cast<double>(operations_on_node(likely));
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/nodes/lanes.hpp"
+#include "algorithms/nodes/cut.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
@@ -108,11 +108,9 @@ Parameter among_parameter() {
           .names_programs = true};
 }
 
-Parameter segments_among_parameter() {
-  return {"segments",
-          "of the algorithm among the nodes; default: 0, as many as it takes by itself",
-          0,
-          {}};
+Parameter of_row_among(std::string_view name) {
+  return {
+      name, "of the algorithm among the nodes; default: 0, as many as it takes by itself", 0, {}};
 }
 
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,

@@ -7,8 +7,8 @@ namespace latecomer {
 
 /// `among`: the rows of the collective that run programs, by name.
 [[nodiscard]] Parameter among_parameter();
-/// `segments` of the row among the nodes; 0: as many as it takes by itself.
-[[nodiscard]] Parameter segments_among_parameter();
+/// `segments` or `blocks` of the row among the nodes; 0: as many as it takes by itself.
+[[nodiscard]] Parameter of_row_among(std::string_view name);
 
 /// Those of the given parameters that the row has.
 [[nodiscard]] Parameters parameters_for(const Algorithm& row, const Parameters& given);

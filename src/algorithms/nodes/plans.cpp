@@ -1,13 +1,9 @@
 #include "algorithms/nodes/plans.hpp"
 
 #include <algorithm>
-#include <string>
 
-#include "algorithms/nodes/among.hpp"
-#include "algorithms/nodes/lanes.hpp"
+#include "algorithms/nodes/cut.hpp"
 #include "algorithms/plan_checks.hpp"
-#include "algorithms/registry.hpp"
-#include "base/error.hpp"
 
 namespace latecomer {
 namespace {
@@ -15,18 +11,6 @@ namespace {
 /// The root has all that the others wait for, so it drives its node however late it is.
 bool root_drives(const Problem& problem) {
   return problem.collective == Collective::bcast || problem.collective == Collective::scatter;
-}
-
-/// Throws Error unless the plan is one for the problem, but for being in place.
-void check_inner(const Plan& inner, Problem problem) {
-  const Algorithm& row = find_algorithm(problem.collective, inner.algorithm);
-  problem.in_place = inner.problem.in_place;
-  if (!row.is_program() || inner.problem != problem) {
-    throw Error("inner plan", in_words(inner),
-                "a program of " + std::to_string(problem.ranks) + " places for " +
-                    std::to_string(problem.count) + " elements");
-  }
-  check_plan(inner);
 }
 
 }  // namespace
@@ -98,60 +82,6 @@ Problem problem_among(const Problem& problem, const Nodes& nodes, Count count) {
   among.in_place = true;
   if (rooted(problem.collective)) among.root = nodes.node(problem.root);
   return among;
-}
-
-void fill_lifted(Plan& plan, const Knowledge& knowledge, const Lifting& lifting) {
-  Knowledge among = knowledge;
-  among.placement = {};
-  if (!lifting.usable(plan.problem, knowledge.placement)) {
-    Problem same = plan.problem;
-    same.in_place = false;  // local
-    plan.inner = {plan_among(plan, same, among, lifting.aware)};
-    return;
-  }
-  const Nodes nodes(knowledge.placement, plan.problem.ranks);
-  plan.placement = knowledge.placement;
-  plan.table = choose_drivers(plan.problem, nodes, lanes_of(plan), knowledge.arrivals,
-                              knowledge.network.transfer(plan.problem.bytes()) / 4);
-  if (nodes.count() == 1) {
-    plan.parameters.try_emplace("among", 0);  // none runs
-    return;
-  }
-  among.arrivals = arrivals_of_nodes(plan, nodes, knowledge.arrivals);
-  among.background = lifting.receives_apart;
-  among.telemetry = knowledge.telemetry && lifting.tells;
-  for (const Problem& problem : lifting.among(plan, nodes)) {
-    plan.inner.push_back(plan_among(plan, problem, among, lifting.aware));
-  }
-}
-
-void check_lifted(const Plan& plan, const Lifting& lifting) {
-  std::vector<Problem> problems = {plan.problem};
-  if (!among_all(plan)) {
-    const Nodes nodes(plan.placement, plan.problem.ranks);
-    if (!lifting.usable(plan.problem, plan.placement)) {
-      refuse_table(plan, "a problem that nodes take");
-    }
-    check_drivers(plan, nodes);
-    problems.clear();
-    if (nodes.count() > 1) problems = lifting.among(plan, nodes);
-  }
-  if (plan.inner.size() != problems.size()) {
-    throw Error("inner plans", std::to_string(plan.inner.size()), std::to_string(problems.size()));
-  }
-  for (std::size_t i = 0; i < problems.size(); ++i) check_inner(plan.inner[i], problems[i]);
-}
-
-bool lifted_informs_all(const Plan& plan, const Lifting& lifting) {
-  if (!among_all(plan)) return lifting.tells;
-  if (plan.inner.empty()) return lifting.tells;
-  const Algorithm& row = find_algorithm(plan.problem.collective, plan.inner.front().algorithm);
-  return row.informs_all != nullptr && row.informs_all(plan.inner.front());
-}
-
-void build_among_all(const Plan& plan, Builder& builder) {
-  const Plan& inner = plan.inner.front();
-  find_algorithm(inner.problem.collective, inner.algorithm).build(inner, builder);
 }
 
 }  // namespace latecomer

@@ -1,0 +1,70 @@
+// The row of a collective on nodes. It lifts the collective's other programs: a rank puts what it
+// has into its node's buffer, drivers carry out a program among the nodes on these buffers, and
+// ranks take what they are to have out of them. A row gives these three steps, everything else
+// follows from its collective. Where the memory of nodes is not used a plan is that of a row among
+// all ranks.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/nodes/cut.hpp"
+#include "algorithms/nodes/node_order.hpp"
+#include "algorithms/nodes/plans.hpp"
+#include "algorithms/row.hpp"
+
+namespace latecomer {
+
+/// `aware`: the rows among nodes that arrive apart, of which the first that is worth it is taken.
+void fill_lifted(Plan& plan, const Knowledge& knowledge, std::span<const std::string_view> aware);
+/// The program of a plan among all ranks.
+void build_among_all(const Plan& plan, Builder& builder);
+/// Whether messages and flags tell all ranks of each other: where is said explicitly.
+[[nodiscard]] inline bool tells_all(Collective collective) { return !rooted(collective); }
+/// The row, but for what its steps add.
+[[nodiscard]] Algorithm row_on_nodes(Collective collective);
+
+template <class Steps>
+void take_steps(Steps& steps, const NodeRank& rank, const std::vector<Wave>& lanes) {
+  steps.put_in();
+  for (const Wave& lane : lanes) {
+    if (rank.drives(lane.lane)) steps.carry_out(lane.lane);
+  }
+  steps.take_out();
+}
+
+/// Vectors go through the buffer at once or, if the row's steps begin waves, in waves.
+template <class Steps>
+void build_on_nodes(const Plan& plan, Builder& builder) {
+  if (among_all(plan)) return build_among_all(plan, builder);
+  const NodeRank rank(plan, builder);
+  if (tells_all(plan.problem.collective)) builder.piggyback(false);
+  Steps steps(plan, rank, builder);
+  if constexpr (!requires(const std::vector<Wave>& lanes) { steps.begin(lanes); }) {
+    take_steps(steps, rank, {Wave{}});
+  } else {
+    for (const std::vector<Wave>& lanes : waves_of(plan, rank, builder)) {
+      if (rank.alone()) {
+        for (const Wave& lane : lanes) {
+          rank.carry_out_alone(plan_of(plan, lane), lane.range, lane.lane);
+        }
+        continue;
+      }
+      steps.begin(lanes);
+      take_steps(steps, rank, lanes);
+    }
+  }
+}
+
+template <class Steps>
+[[nodiscard]] Algorithm lifted_row() {
+  Algorithm row = row_on_nodes(Steps::kCollective);
+  row.fill_plan = [](Plan& plan, const Knowledge& knowledge) {
+    fill_lifted(plan, knowledge, Steps::kAware);
+  };
+  row.build = build_on_nodes<Steps>;
+  return row;
+}
+
+}  // namespace latecomer
