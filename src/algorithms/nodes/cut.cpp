@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/lift.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
@@ -26,7 +26,7 @@ Count usual_pieces(Count bytes, const Nodes& nodes) {
   return std::clamp<Count>(bytes / piece, 1, kMostPieces);
 }
 
-/// The flags of a piece that its slices need not share.
+/// The flags of a piece, but for those of its slices.
 Count flags_of_piece(const Plan& plan, const Nodes& nodes) {
   return 2 + (has_cells(plan) ? Count{nodes.most()} : 0);
 }

@@ -1,7 +1,7 @@
 // Gather of ranks that share nodes: one message leaves each node, with the parts of its ranks,
 // which copy them to the node's buffer as they come. The root's node gathers them in its buffer,
 // or, where the root drives it and ranks of a node follow each other, in the root's output. For a
-// late root its mates take in the others' parts.
+// late root the other ranks of its node take in the others' parts.
 //
 // Cost: of the algorithm among the nodes for N nodes. Where no ranks share a node, and for vectors
 // that do not fit in a node's buffer, it is that algorithm among all ranks.

@@ -86,6 +86,15 @@ class PartsOrder {
 
 }  // namespace
 
+Problem problem_among(const Problem& problem, const Nodes& nodes, Count count) {
+  Problem among = problem;
+  among.ranks = nodes.count();
+  among.count = count;
+  among.in_place = true;
+  if (rooted(problem.collective)) among.root = nodes.node(problem.root);
+  return among;
+}
+
 Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
             const std::vector<OpIndex>& stamps_known, Builder& builder) {
   const Rank node = drivers.nodes.node(builder.me());

@@ -10,6 +10,12 @@
 
 namespace latecomer {
 
+/// The plan's only inner plan is what its ranks do, and no memory of nodes is used.
+[[nodiscard]] inline bool among_all(const Plan& plan) { return plan.placement.empty(); }
+
+/// The problem among the nodes for `count` elements of the vector.
+[[nodiscard]] Problem problem_among(const Problem& problem, const Nodes& nodes, Count count);
+
 /// The ranks that carry out the messages of the nodes.
 struct Drivers {
   const Nodes& nodes;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "algorithms/nodes/among.hpp"
+#include "algorithms/nodes/drivers.hpp"
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
@@ -15,6 +17,20 @@ namespace {
 // busy from the begin to the end.
 constexpr Count kShortestBlock = 65536;  // bytes
 constexpr Count kMostBlocks = 32;
+
+Parameter among_parameter() {
+  return {.name = kAmong,
+          .meaning = "the algorithm among the nodes; default: the cheapest",
+          .minimum = 0,
+          .choices = {},
+          .names_programs = true};
+}
+
+/// `segments` or `blocks` of the row among the nodes.
+Parameter of_row_among(std::string_view name) {
+  return {
+      name, "of the algorithm among the nodes; default: 0, as many as it takes by itself", 0, {}};
+}
 
 /// Whether the memory of nodes is used.
 bool usable(const Problem& problem, const Placement& placement) {
@@ -57,7 +73,7 @@ void fill_inner(Plan& plan, const Knowledge& knowledge, std::span<const std::str
   plan.table = choose_drivers(plan.problem, nodes, lanes_of(plan), knowledge.arrivals,
                               knowledge.network.transfer(plan.problem.bytes()) / 4);
   if (nodes.count() == 1) {
-    plan.parameters.try_emplace("among", 0);  // none runs
+    plan.parameters.try_emplace(std::string(kAmong), 0);  // none runs
     return;
   }
   among.arrivals = arrivals_of_nodes(plan, nodes, knowledge.arrivals);

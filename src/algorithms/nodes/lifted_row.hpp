@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "algorithms/nodes/cut.hpp"
+#include "algorithms/nodes/lift.hpp"
 #include "algorithms/nodes/node_order.hpp"
-#include "algorithms/nodes/plans.hpp"
 #include "algorithms/row.hpp"
 
 namespace latecomer {

@@ -1,6 +1,6 @@
 #include "algorithms/nodes/node_order.hpp"
 
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/lift.hpp"
 #include "algorithms/transfers/transfers.hpp"
 
 namespace latecomer {

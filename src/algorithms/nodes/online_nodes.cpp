@@ -10,8 +10,8 @@
 
 #include "algorithms/nodes/among.hpp"
 #include "algorithms/nodes/cut.hpp"
-#include "algorithms/nodes/driver.hpp"
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/driver_protocol.hpp"
+#include "algorithms/nodes/drivers.hpp"
 #include "algorithms/nodes/sum.hpp"
 #include "algorithms/owners/online_executor.hpp"
 #include "algorithms/owners/planning.hpp"

@@ -1,7 +1,7 @@
 // Reduce of ranks that share nodes: one vector leaves each node. Ranks add their vectors to the
 // node's buffer as they come; drivers reduce the sums among the nodes. The root takes the result
-// from its node's buffer, or, as its node's driver, has it in its output. For a late root its mates
-// take in all of the others.
+// from its node's buffer, or, as its node's driver, has it in its output. For a late root the
+// others of its node take in all of the other nodes'.
 //
 // Cost: of the algorithm among the nodes for N nodes, and m gamma. Operators that do not commute
 // take the vectors in the order of ranks (cut.hpp) where each node has consecutive ranks. On

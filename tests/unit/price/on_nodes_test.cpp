@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/drivers.hpp"
 #include "base/random.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"

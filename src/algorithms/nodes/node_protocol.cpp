@@ -1,4 +1,4 @@
-#include "algorithms/nodes/node_share.hpp"
+#include "algorithms/nodes/node_protocol.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -10,8 +10,9 @@ constexpr Token kKinds = 4;
 
 }  // namespace
 
-NodeShare::NodeShare(const Executor& among, const NodeVector& vector, const Drivers& drivers,
-                     std::uint64_t plan_hash, Transport& transport, const ProtocolOptions& options)
+NodeProtocol::NodeProtocol(const Executor& among, const NodeVector& vector, const Drivers& drivers,
+                           std::uint64_t plan_hash, Transport& transport,
+                           const ProtocolOptions& options)
     : vector_(vector),
       drivers_(drivers),
       plan_hash_(plan_hash),
@@ -19,14 +20,14 @@ NodeShare::NodeShare(const Executor& among, const NodeVector& vector, const Driv
       transport_(transport),
       protocol_(among.create_protocol(*this, options)),
       summed_(vector.sums.size(), false) {
-  for (const NodeVector::Part& part : vector.results) unsettled_.push_back(part.slice.count);
+  for (const auto& [slice, flag] : vector.results) unsettled_.push_back(slice.count);
 }
 
-Token NodeShare::token(Kind kind, std::size_t number) {
+Token NodeProtocol::token(Kind kind, std::size_t number) {
   return static_cast<Token>(number) * kKinds + static_cast<Token>(kind);
 }
 
-void NodeShare::start() {
+void NodeProtocol::start() {
   protocol_->start();
   open_ += vector_.sums.size();
   for (std::size_t i = 0; i < vector_.sums.size(); ++i) {
@@ -37,11 +38,11 @@ void NodeShare::start() {
   }
 }
 
-void NodeShare::arrive() {
+void NodeProtocol::arrive() {
   if (vector_.sums.empty()) protocol_->arrive();
 }
 
-void NodeShare::completed(const Completion& completion) {
+void NodeProtocol::completed(const Completion& completion) {
   const std::size_t number = completion.token / kKinds;
   switch (static_cast<Kind>(completion.token % kKinds)) {
     case Kind::among: {
@@ -59,18 +60,18 @@ void NodeShare::completed(const Completion& completion) {
   }
 }
 
-void NodeShare::on_control(Rank from, ControlWords words) {
+void NodeProtocol::on_control(Rank from, ControlWords words) {
   protocol_->on_control(drivers_.nodes.node(from), words);
 }
 
-Status NodeShare::status() const {
+Status NodeProtocol::status() const {
   const Status status = protocol_->status();
   return status == Status::done && open_ > 0 ? Status::running : status;
 }
 
-const std::string& NodeShare::failure() const { return protocol_->failure(); }
+const std::string& NodeProtocol::failure() const { return protocol_->failure(); }
 
-std::string NodeShare::waiting_for() const {
+std::string NodeProtocol::waiting_for() const {
   if (parts_summed_ < vector_.sums.size()) {
     return "for the sum of its node, of which " + std::to_string(parts_summed_) + " of " +
            std::to_string(vector_.sums.size()) + " parts are there";
@@ -80,7 +81,7 @@ std::string NodeShare::waiting_for() const {
 
 // --- The sum of the node ---
 
-void NodeShare::summed(std::size_t part) {
+void NodeProtocol::summed(std::size_t part) {
   const bool arrived = parts_summed_ > 0;
   summed_[part] = true;
   while (parts_summed_ < summed_.size() && summed_[parts_summed_]) ++parts_summed_;
@@ -90,8 +91,8 @@ void NodeShare::summed(std::size_t part) {
 
 /// Posts an operation when all that it touches of the vector is summed, after those of its queue
 /// that were to be posted before.
-void NodeShare::when_summed(std::deque<Held>& queue, std::initializer_list<Slice> touched,
-                            std::function<void()> post) {
+void NodeProtocol::when_summed(std::deque<Held>& queue, std::initializer_list<Slice> touched,
+                               std::function<void()> post) {
   Count end = 0;
   for (const Slice& slice : touched) {
     if (slice.buffer == Buffer::node && !slice.empty()) end = std::max(end, slice.end());
@@ -100,7 +101,7 @@ void NodeShare::when_summed(std::deque<Held>& queue, std::initializer_list<Slice
   release(queue);
 }
 
-void NodeShare::release(std::deque<Held>& queue) const {
+void NodeProtocol::release(std::deque<Held>& queue) const {
   const auto there = [&](Count end) {
     return end == 0 || parts_summed_ == summed_.size() ||
            end <= vector_.sums[parts_summed_].slice.begin;
@@ -115,44 +116,44 @@ void NodeShare::release(std::deque<Held>& queue) const {
 // --- The transport of the protocol among the nodes ---
 
 /// The protocol's input and output are the vector of the node.
-Slice NodeShare::place(const Slice& slice) const {
+Slice NodeProtocol::place(const Slice& slice) const {
   if (vector_.sums.empty() || slice.buffer == Buffer::scratch) return slice;
   return vector_.whole.part(slice.begin, slice.count);
 }
 
-Message NodeShare::to_driver(Message message) const {
+Message NodeProtocol::to_driver(Message message) const {
   message.peer = drivers_.of(message.peer);
   message.data = place(message.data);
   return message;
 }
 
-void NodeShare::send(const Message& message, std::uint64_t /*plan_hash*/, Token number) {
+void NodeProtocol::send(const Message& message, std::uint64_t /*plan_hash*/, Token number) {
   const Message lifted = to_driver(message);
   when_summed(sends_, {lifted.data},
               [=, this] { transport_.send(lifted, plan_hash_, token(Kind::among, number)); });
 }
 
-void NodeShare::recv(const Message& message, Token number) {
+void NodeProtocol::recv(const Message& message, Token number) {
   const Message lifted = to_driver(message);
   when_summed(receives_, {lifted.data},
               [=, this] { transport_.recv(lifted, token(Kind::among, number)); });
 }
 
-void NodeShare::combine(const Slice& left, const Slice& right, Into into, Token number) {
+void NodeProtocol::combine(const Slice& left, const Slice& right, Into into, Token number) {
   const Slice a = place(left);
   const Slice b = place(right);
   when_summed(locals_, {a, b},
               [=, this] { transport_.combine(a, b, into, token(Kind::among, number)); });
 }
 
-void NodeShare::copy(const Slice& from, const Slice& to, Token number) {
+void NodeProtocol::copy(const Slice& from, const Slice& to, Token number) {
   const Slice a = place(from);
   const Slice b = place(to);
   when_summed(locals_, {a, b}, [=, this] { transport_.copy(a, b, token(Kind::among, number)); });
 }
 
 /// Signals the parts of the result of which this slice was the last that lacked.
-void NodeShare::settled(const Slice& result) {
+void NodeProtocol::settled(const Slice& result) {
   const Slice there = place(result);
   for (std::size_t i = 0; i < vector_.results.size(); ++i) {
     const auto& [slice, flag] = vector_.results[i];
@@ -167,7 +168,7 @@ void NodeShare::settled(const Slice& result) {
   }
 }
 
-void NodeShare::send_control(Rank peer, ControlWords words) {
+void NodeProtocol::send_control(Rank peer, ControlWords words) {
   transport_.send_control(drivers_.of(peer), words);
 }
 

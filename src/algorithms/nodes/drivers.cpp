@@ -1,4 +1,4 @@
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/drivers.hpp"
 
 #include <algorithm>
 
@@ -73,15 +73,6 @@ std::vector<Seconds> arrivals_of_nodes(const Plan& plan, const Nodes& nodes,
     of_nodes.push_back(at);
   }
   return of_nodes;
-}
-
-Problem problem_among(const Problem& problem, const Nodes& nodes, Count count) {
-  Problem among = problem;
-  among.ranks = nodes.count();
-  among.count = count;
-  among.in_place = true;
-  if (rooted(problem.collective)) among.root = nodes.node(problem.root);
-  return among;
 }
 
 }  // namespace latecomer

@@ -1,3 +1,4 @@
+// The choice among nodes, by prices.
 #include "algorithms/nodes/among.hpp"
 
 #include <algorithm>
@@ -6,12 +7,10 @@
 #include <vector>
 
 #include "algorithms/nodes/cut.hpp"
-#include "algorithms/registry.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {
-
-constexpr std::string_view kAmong = "among";
 
 /// The programs of the collective, by name: the choices of `among`.
 std::vector<const Algorithm*> programs_of(Collective collective) {
@@ -46,12 +45,6 @@ std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowl
     return {};
   }
   return aware.front();
-}
-
-Seconds balanced_among(const Plan& plan, const Network& network) {
-  const Cost cost = cost_of(plan);
-  return hockney_time(plan.problem, cost, network) -
-         network.saved(cost.sent * plan.problem.element_bytes);
 }
 
 /// The time of work within a node that the messages of a plan do not hide, about: the driver's
@@ -91,28 +84,6 @@ Plan least_among(std::vector<std::pair<Seconds, Plan>> tried, const Network& net
 
 }  // namespace
 
-Parameters parameters_for(const Algorithm& row, const Parameters& given) {
-  Parameters taken;
-  for (const Parameter& parameter : row.parameters) {
-    const auto found = given.find(parameter.name);
-    if (found != given.end() && found->second >= parameter.minimum) taken.insert(*found);
-  }
-  return taken;
-}
-
-Parameter among_parameter() {
-  return {.name = kAmong,
-          .meaning = "the algorithm among the nodes; default: the cheapest",
-          .minimum = 0,
-          .choices = {},
-          .names_programs = true};
-}
-
-Parameter of_row_among(std::string_view name) {
-  return {
-      name, "of the algorithm among the nodes; default: 0, as many as it takes by itself", 0, {}};
-}
-
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                 std::span<const std::string_view> aware) {
   const std::vector<const Algorithm*> programs = programs_of(problem.collective);
@@ -130,7 +101,7 @@ Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
     const bool competes = use_aware.empty() ? !row->arrival_aware : row->name == use_aware;
     if (!competes || !accepts(*row, problem, nullptr)) continue;
     Plan one = made(*row);
-    const Seconds takes = balanced_among(one, knowledge.network);
+    const Seconds takes = balanced_time(one, knowledge.network);
     tried.emplace_back(takes, std::move(one));
   }
   Plan best = least_among(std::move(tried), knowledge.network);
