@@ -14,25 +14,22 @@
 namespace latecomer::allgather {
 namespace {
 
-class Steps {
+class Steps : StepsOfParts {
  public:
   static constexpr Collective kCollective = Collective::allgather;
   static constexpr std::string_view kAware[] = {"late_doubling"};
 
   Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
-      : plan_(plan),
-        builder_(builder),
-        rank_(rank),
-        order_(plan.problem, rank),
+      : StepsOfParts(plan, rank, builder),
         direct_(rank.alone() && order_.is_that_of_ranks()),
-        vector_(direct_ ? builder.output({0, plan.problem.count}) : order_.reserve(builder)),
-        own_(order_.flags_of_ranks(vector_, builder)),
-        others_(order_.flags_of_nodes(vector_, builder)),
-        rewrites_(!rank.alone() && !rank.one_node() && rewrites_own()) {}
+        rewrites_(!rank.alone() && !rank.one_node() && rewrites_own()) {
+    vector_ = direct_ ? builder.output(all()) : order_.reserve(builder);
+    own_ = order_.flags_of_ranks(vector_, builder);
+    others_ = order_.flags_of_nodes(vector_, builder);
+  }
 
   void put_in() {
-    builder_.copy(builder_.input(order_.part(rank_.me())),
-                  slice_of(vector_, order_.place(rank_.me())));
+    builder_.copy(builder_.input(part(rank_.me())), place(rank_.me()));
     own_.signal(rank_.place());
     if (!rank_.alone()) builder_.piggyback_last();
     if (rank_.one_node()) own_.await_others(rank_.place(), true);
@@ -55,7 +52,7 @@ class Steps {
   void take_out() {
     if (direct_) return;
     const bool waits = !rank_.drives() && !rank_.one_node();
-    const Range mine = order_.part(rank_.me());
+    const Range mine = part(rank_.me());
     builder_.copy(builder_.input(mine), builder_.output(mine));
     if (waits && rewrites_) others_.await(rank_.node());
     if (waits && !rewrites_) own_.await_others(rank_.place(), false);
@@ -95,15 +92,10 @@ class Steps {
     return nodes;
   }
 
-  const Plan& plan_;
-  Builder& builder_;
-  const NodeRank& rank_;
-  NodeOrder order_;
-  bool direct_;   // in the output, since no other rank shares it
-  Slice vector_;  // in the order of nodes
+  bool direct_;  // in the output, since no other rank shares it
+  bool rewrites_;
   Flags own_;
   Flags others_;
-  bool rewrites_;
 };
 
 }  // namespace

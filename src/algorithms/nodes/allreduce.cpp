@@ -38,13 +38,12 @@ struct Lane {
   std::shared_ptr<const PieceOrder> order;  // null on one node
 };
 
-class Steps {
+class Steps : StepsOfRank {
  public:
   static constexpr Collective kCollective = Collective::allreduce;
   static constexpr std::string_view kAware[] = {"early_owners", "prereduced_circulant"};
 
-  Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
-      : plan_(plan), builder_(builder), rank_(rank) {}
+  using StepsOfRank::StepsOfRank;
 
   void begin(const std::vector<Wave>& waves) {
     const std::vector<Lane> before = std::exchange(lanes_, {});
@@ -120,9 +119,6 @@ class Steps {
     }
   }
 
-  const Plan& plan_;
-  Builder& builder_;
-  const NodeRank& rank_;
   std::vector<Lane> lanes_;
 };
 

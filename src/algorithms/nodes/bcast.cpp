@@ -11,13 +11,13 @@
 namespace latecomer::bcast {
 namespace {
 
-class Steps {
+class Steps : StepsOfRank {
  public:
   static constexpr Collective kCollective = Collective::bcast;
   static constexpr std::string_view kAware[] = {"sorted_linear"};
 
   Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
-      : plan_(plan), builder_(builder), rank_(rank), writes_(rank.drives() || rank.root()) {}
+      : StepsOfRank(plan, rank, builder), writes_(rank.drives() || rank.root()) {}
 
   void begin(const std::vector<Wave>& lanes) {
     wave_ = lanes.front();
@@ -47,9 +47,6 @@ class Steps {
   }
 
  private:
-  const Plan& plan_;
-  Builder& builder_;
-  const NodeRank& rank_;
   bool writes_;
   Wave wave_;
   Flags there_;

@@ -64,7 +64,8 @@ std::string DriverProtocol::waiting_for() const {
 void DriverProtocol::next_local() {
   for (std::optional<Local>& local : locals_) {
     if (running_ || !local) continue;
-    const Local next = *std::exchange(local, std::nullopt);
+    const Local next = std::move(*local);
+    local.reset();
     running_ = next.token;
     next.run(transport_, next.token);
   }

@@ -11,19 +11,16 @@
 namespace latecomer::gather {
 namespace {
 
-class Steps {
+class Steps : StepsOfParts {
  public:
   static constexpr Collective kCollective = Collective::gather;
   static constexpr std::string_view kAware[] = {"sorted_linear_sync"};
 
   Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
-      : plan_(plan),
-        builder_(builder),
-        rank_(rank),
-        order_(plan.problem, rank),
+      : StepsOfParts(plan, rank, builder),
         direct_(rank.root() && rank.drives() && order_.is_that_of_ranks()) {
     if (rank.alone() && direct_) return;
-    const Slice own = builder.input(order_.part(rank.me()));
+    const Slice own = builder.input(part(rank.me()));
     vector_ = rank.alone() && !rank.root() ? order_.around(own) : order_.reserve(builder);
     own_ = order_.flags_of_ranks(vector_, builder);
     others_ = order_.flags_of_nodes(vector_, builder);
@@ -31,19 +28,17 @@ class Steps {
 
   void put_in() {
     if (rank_.alone() && direct_) return;
-    builder_.copy(builder_.input(order_.part(rank_.me())),
-                  slice_of(vector_, order_.place(rank_.me())));
+    builder_.copy(builder_.input(part(rank_.me())), place(rank_.me()));
     if (!rank_.root() || rank_.hands_over()) own_.signal(rank_.place());
     if (rank_.drives() || rank_.root()) own_.await_others(rank_.place(), false);
   }
 
   void carry_out(Count /*lane*/) {
     const Plan& inner = plan_.inner.front();
-    const Range all{0, plan_.problem.count};
     if (rank_.alone() && direct_) {
-      rank_.carry_out_alone(inner, all);
+      rank_.carry_out_alone(inner, all());
     } else if (direct_) {
-      rank_.carry_out(inner, {vector_, builder_.output(all)}, false);
+      rank_.carry_out(inner, {vector_, builder_.output(all())}, false);
     } else {
       rank_.carry_out(inner, vector_);
     }
@@ -63,12 +58,7 @@ class Steps {
   }
 
  private:
-  const Plan& plan_;
-  Builder& builder_;
-  const NodeRank& rank_;
-  NodeOrder order_;
-  bool direct_;   // into the root's output
-  Slice vector_;  // in the order of nodes
+  bool direct_;  // into the root's output
   Flags own_;
   Flags others_;
 };

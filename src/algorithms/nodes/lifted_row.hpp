@@ -25,6 +25,33 @@ void build_among_all(const Plan& plan, Builder& builder);
 /// The row, but for what its steps add.
 [[nodiscard]] Algorithm row_on_nodes(Collective collective);
 
+/// What the steps of a row work with.
+class StepsOfRank {
+ public:
+  StepsOfRank(const Plan& plan, const NodeRank& rank, Builder& builder)
+      : plan_(plan), rank_(rank), builder_(builder) {}
+
+ protected:
+  const Plan& plan_;
+  const NodeRank& rank_;
+  Builder& builder_;
+};
+
+/// The same where vectors consist of parts.
+class StepsOfParts : protected StepsOfRank {
+ protected:
+  StepsOfParts(const Plan& plan, const NodeRank& rank, Builder& builder)
+      : StepsOfRank(plan, rank, builder), order_(plan.problem, rank) {}
+
+  [[nodiscard]] Range all() const { return {0, plan_.problem.count}; }
+  [[nodiscard]] Range part(Rank rank) const { return order_.part(rank); }
+  /// A rank's part in the node's buffer.
+  [[nodiscard]] Slice place(Rank rank) const { return slice_of(vector_, order_.place(rank)); }
+
+  NodeOrder order_;
+  Slice vector_;  // in the order of nodes
+};
+
 template <class Steps>
 void take_steps(Steps& steps, const NodeRank& rank, const std::vector<Wave>& lanes) {
   steps.put_in();

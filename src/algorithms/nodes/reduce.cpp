@@ -7,7 +7,7 @@
 // take the vectors in the order of ranks (cut.hpp) where each node has consecutive ranks. On
 // other placements, and where no ranks share a node, it is that algorithm among all ranks.
 // Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
-#include <optional>
+#include <memory>
 
 #include "algorithms/nodes/lifted_row.hpp"
 #include "algorithms/nodes/sum.hpp"
@@ -15,18 +15,17 @@
 namespace latecomer::reduce {
 namespace {
 
-class Steps {
+class Steps : StepsOfRank {
  public:
   static constexpr Collective kCollective = Collective::reduce;
   // The second one is for operators that do not commute: ranks leave it before the late one comes.
   static constexpr std::string_view kAware[] = {"clairvoyant", "linear_tree"};
 
-  Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
-      : plan_(plan), builder_(builder), rank_(rank) {}
+  using StepsOfRank::StepsOfRank;
 
   void begin(const std::vector<Wave>& lanes) {
     wave_ = lanes.front();
-    sum_.emplace(wave_, rank_, builder_);
+    sum_ = std::make_unique<Sum>(wave_, rank_, builder_);
     if (rank_.hands_over()) result_ = wave_.flags(builder_);
     ended_.await_all(rank_.hands_over() ? 2 : 1);
     ended_ = wave_.last ? Flags() : wave_.flags_of_use(builder_);
@@ -55,11 +54,8 @@ class Steps {
   }
 
  private:
-  const Plan& plan_;
-  Builder& builder_;
-  const NodeRank& rank_;
   Wave wave_;
-  std::optional<Sum> sum_;
+  std::unique_ptr<Sum> sum_;
   Flags result_;  // for the root, where another rank drives its node
   Flags ended_;   // the use of the wave before, then of this one
 };

@@ -11,19 +11,15 @@
 namespace latecomer::scatter {
 namespace {
 
-class Steps {
+class Steps : StepsOfParts {
  public:
   static constexpr Collective kCollective = Collective::scatter;
   static constexpr std::string_view kAware[] = {"sorted_linear"};
 
   Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
-      : plan_(plan),
-        builder_(builder),
-        rank_(rank),
-        order_(plan.problem, rank),
-        direct_(rank.root() && order_.is_that_of_ranks()) {
+      : StepsOfParts(plan, rank, builder), direct_(rank.root() && order_.is_that_of_ranks()) {
     if (rank.alone() && direct_) return;
-    const Slice own = builder.output(order_.part(rank.me()));
+    const Slice own = builder.output(part(rank.me()));
     vector_ = rank.alone() && !rank.root() ? order_.around(own) : order_.reserve(builder);
     there_ = order_.flags_of_ranks(vector_, builder);
   }
@@ -39,17 +35,16 @@ class Steps {
   }
 
   void carry_out(Count /*lane*/) {
-    const Range all{0, plan_.problem.count};
-    rank_.carry_out(plan_.inner.front(), direct_ ? builder_.input(all) : vector_);
+    rank_.carry_out(plan_.inner.front(), direct_ ? builder_.input(all()) : vector_);
   }
 
   /// The root also puts in the parts of the others on its node.
   void take_out() {
-    const Range mine = order_.part(rank_.me());
+    const Range mine = part(rank_.me());
     const std::vector<Rank>& ranks = rank_.nodes().ranks(rank_.node());
     for (const Rank each : ranks) {
       if (!rank_.root() || each == rank_.me()) continue;
-      builder_.copy(builder_.input(order_.part(each)), slice_of(vector_, order_.place(each)));
+      builder_.copy(builder_.input(part(each)), place(each));
     }
     const bool shows = rank_.drives() || rank_.root();
     for (const Rank each : ranks) {
@@ -57,16 +52,11 @@ class Steps {
     }
     if (rank_.root()) return builder_.copy(builder_.input(mine), builder_.output(mine));
     if (!rank_.drives()) there_.await(rank_.place());
-    builder_.copy(slice_of(vector_, order_.place(rank_.me())), builder_.output(mine));
+    builder_.copy(place(rank_.me()), builder_.output(mine));
   }
 
  private:
-  const Plan& plan_;
-  Builder& builder_;
-  const NodeRank& rank_;
-  NodeOrder order_;
-  bool direct_;   // from the root's input
-  Slice vector_;  // in the order of nodes
+  bool direct_;  // from the root's input
   Flags there_;
 };
 
