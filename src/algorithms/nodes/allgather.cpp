@@ -69,7 +69,7 @@ class Steps : StepsOfParts {
   }
 
  private:
-  /// Whether the program among nodes brings a node its own part again: then no other rank must read
+  /// True if the program among nodes brings a node its own part again: then no other rank must read
   /// it before.
   [[nodiscard]] bool rewrites_own() const {
     const Range own = order_.of_node(rank_.node());

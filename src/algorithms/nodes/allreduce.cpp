@@ -28,7 +28,7 @@ struct Lane {
     if (!wave.last) end_of_use = wave.flags_of_use(builder);
   }
 
-  /// Whether the first piece carries the arrival stamps of the node.
+  /// True if the first piece carries the arrival stamps of the node.
   [[nodiscard]] bool tells() const { return wave.lane == 0 && wave.number == 0; }
 
   Wave wave;
@@ -52,7 +52,7 @@ class Steps : StepsOfRank {
     for (const Lane& lane : before) lane.end_of_use.await_all(rank_.size());
   }
 
-  /// What other nodes wait for goes first.
+  /// Pieces that other nodes wait for go first.
   void put_in() {
     if (rank_.one_node()) return;
     const std::size_t pieces = lanes_.front().order->used.size();

@@ -20,7 +20,7 @@ inline constexpr Count kMostPieces = 64;
 
 /// The waves of a vector of which the node's buffer holds so many copies.
 [[nodiscard]] Count number_of_waves(const Problem& problem, Count copies = 1);
-/// Whether ranks share nodes and the vector goes through their buffers.
+/// True if ranks share nodes and the vector goes through their buffers.
 [[nodiscard]] bool goes_in_waves(const Problem& problem, const Placement& placement);
 /// The problems among the nodes for waves of one length or two.
 [[nodiscard]] std::vector<Problem> waves_among(const Plan& plan, const Nodes& nodes);
@@ -32,7 +32,7 @@ inline constexpr Count kMostPieces = 64;
 [[nodiscard]] Count copies_of(const Plan& plan, const Nodes& nodes);
 /// The drivers of a node: each carries out the program among the nodes for a part of the vector.
 [[nodiscard]] Count lanes_of(const Plan& plan);
-/// Whether the expected arrivals differ by more than a quarter of a transfer of the vector: then
+/// True if the expected arrivals differ by more than a quarter of a transfer of the vector: then
 /// lanes are of no use.
 [[nodiscard]] bool apart(const Problem& problem, const Knowledge& knowledge);
 

@@ -58,7 +58,7 @@ class NodeRank {
   [[nodiscard]] Rank place() const { return nodes().place(me()); }
   [[nodiscard]] bool alone() const { return size() == 1; }
   [[nodiscard]] bool one_node() const { return nodes().count() == 1; }
-  /// Whether it carries out a program among nodes.
+  /// True if it carries out a program among nodes.
   [[nodiscard]] bool drives(Count lane = 0) const {
     return !one_node() && drivers(lane).drives(me());
   }

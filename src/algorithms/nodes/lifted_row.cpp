@@ -32,7 +32,7 @@ Parameter of_row_among(std::string_view name) {
       name, "of the algorithm among the nodes; default: 0, as many as it takes by itself", 0, {}};
 }
 
-/// Whether the memory of nodes is used.
+/// True if the memory of nodes is used.
 bool usable(const Problem& problem, const Placement& placement) {
   return parted(problem.collective) ? fits_node_by_node(problem, placement)
                                     : goes_in_waves(problem, placement);

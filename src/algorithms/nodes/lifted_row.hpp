@@ -20,12 +20,12 @@ namespace latecomer {
 void fill_lifted(Plan& plan, const Knowledge& knowledge, std::span<const std::string_view> aware);
 /// The program of a plan among all ranks.
 void build_among_all(const Plan& plan, Builder& builder);
-/// Whether messages and flags tell all ranks of each other: where is said explicitly.
+/// True if messages and flags tell all ranks of each other: where is said explicitly.
 [[nodiscard]] inline bool tells_all(Collective collective) { return !rooted(collective); }
 /// The row, but for what its steps add.
 [[nodiscard]] Algorithm row_on_nodes(Collective collective);
 
-/// What the steps of a row work with.
+/// The members that the steps of every row work with.
 class StepsOfRank {
  public:
   StepsOfRank(const Plan& plan, const NodeRank& rank, Builder& builder)

@@ -9,7 +9,7 @@
 
 namespace latecomer {
 
-/// Whether ranks share nodes and the vector fits in their buffers.
+/// True if ranks share nodes and the vector fits in their buffers.
 [[nodiscard]] bool fits_node_by_node(const Problem& problem, const Placement& placement);
 /// The problem among the nodes.
 [[nodiscard]] Problem nodes_parts(const Plan& plan, const Nodes& nodes);

@@ -33,7 +33,7 @@ class Sum {
 
  private:
   [[nodiscard]] bool cells() const { return wave_.stride > 0; }
-  /// Whether this rank combines such slices. The driver's come first.
+  /// True if this rank combines such slices. The driver's come first.
   [[nodiscard]] bool combines(Count slice) const;
   [[nodiscard]] std::int32_t filled(Count piece, Rank place) const {
     return filled_[static_cast<std::size_t>(piece * rank_.size() + place)];
