@@ -1,6 +1,7 @@
 #include "algorithms/registry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -135,6 +136,29 @@ Algorithm finished(const DeclaredRow& declared, Collective collective) {
   return row;
 }
 
+/// Gives each parameter that names programs its choices. The rows are sorted.
+void name_programs(std::vector<Algorithm>& rows) {
+  for (Algorithm& row : rows) {
+    for (Parameter& parameter : row.parameters) {
+      if (!parameter.names_programs) continue;
+      for (const Algorithm& each : rows) {
+        if (each.collective != row.collective || !each.is_program()) continue;
+        parameter.choices.push_back(each.name);
+      }
+    }
+  }
+}
+
+/// The row of each collective that has the property.
+template <class Is>
+std::array<const Algorithm*, kCollectives> rows_that(const Is& is) {
+  std::array<const Algorithm*, kCollectives> rows{};
+  for (const Algorithm& row : registry()) {
+    if (is(row)) rows[static_cast<std::size_t>(row.collective)] = &row;
+  }
+  return rows;
+}
+
 Algorithm native(Collective collective) {
   return {.name = "native",
           .collective = collective,
@@ -174,9 +198,12 @@ std::vector<Algorithm> make_rows(std::span<const DeclaredRow> declared) {
   const auto key = [](const Algorithm& row) { return std::pair(row.collective, row.name); };
   std::ranges::sort(rows, {}, key);
   const auto twice = std::ranges::adjacent_find(rows, {}, key);
-  if (twice == rows.end()) return rows;
-  throw Error("row of " + std::string(to_string(twice->collective)), std::string(twice->name),
-              "one with a name of its own, since there are two");
+  if (twice != rows.end()) {
+    throw Error("row of " + std::string(to_string(twice->collective)), std::string(twice->name),
+                "one with a name of its own, since there are two");
+  }
+  name_programs(rows);
+  return rows;
 }
 
 std::span<const Algorithm> registry() {
@@ -196,6 +223,17 @@ const Algorithm& find_algorithm(Collective collective, std::string_view name) {
     if (row.name == name) return row;
   }
   throw Error("algorithm", std::string(name), "one of " + names_of(collective));
+}
+
+const Algorithm& native_row(Collective collective) {
+  static const auto rows = rows_that([](const Algorithm& row) { return row.kind == Kind::native; });
+  return *rows[static_cast<std::size_t>(collective)];
+}
+
+const Algorithm& fastest_row(Collective collective) {
+  static const auto rows =
+      rows_that([](const Algorithm& row) { return row.stands_for_others && !row.arrival_aware; });
+  return *rows[static_cast<std::size_t>(collective)];
 }
 
 bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why) {
@@ -273,7 +311,7 @@ Cost cost_of(const Plan& plan) {
 
 Plan arrival_exchange_plan(const Problem& problem) {
   Plan plan;
-  plan.algorithm = "native";
+  plan.algorithm = native_row(problem.collective).name;
   plan.problem = problem;
   plan.telemetry = true;
   return plan;

@@ -21,6 +21,10 @@ namespace latecomer {
 
 /// Throws Error naming the known names.
 [[nodiscard]] const Algorithm& find_algorithm(Collective collective, std::string_view name);
+/// The MPI library's own collective.
+[[nodiscard]] const Algorithm& native_row(Collective collective);
+/// The row that stands for the best of the balanced ones.
+[[nodiscard]] const Algorithm& fastest_row(Collective collective);
 
 /// True if the algorithm can carry out the problem; if not, `why` gets the reason.
 [[nodiscard]] bool accepts(const Algorithm& algorithm, const Problem& problem, std::string* why);

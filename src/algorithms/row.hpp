@@ -29,7 +29,8 @@ struct Parameter {
   std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
   bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
   TakenOver taken_over = TakenOver::no;
-  bool waives = false;  // a value may give up what all calls promise: a user alone sets it
+  bool waives = false;          // a value may give up what all calls promise: a user alone sets it
+  bool names_programs = false;  // the choices are the collective's programs: the registry's to set
 };
 
 /// A row gives the members that have no default, and `build` or `executor`; others where they
@@ -44,6 +45,10 @@ struct Algorithm {
   Kind kind = Kind::program;
 
   bool arrival_aware = false;
+  /// Its plans are those of the best other row: of the balanced ones, or, for an arrival-aware row,
+  /// of all.
+  bool stands_for_others = false;
+  bool lifts = false;  // runs another row among the nodes, where ranks share them
   bool commutative_only = false;
   bool runs_ahead = false;     // of a protocol: a progress thread does something before the arrival
   Count scratch_messages = 1;  // scratch per rank is at most this many times the message
@@ -74,6 +79,13 @@ struct Algorithm {
   bool (*worth_planning)(const Problem& problem, const Network& network) = nullptr;
   /// Makes one rank's part in a protocol's calls, by a filled plan. Null for other kinds.
   std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
+
+  /// True for the row that chooses among all others.
+  [[nodiscard]] bool automatic() const { return stands_for_others && arrival_aware; }
+  /// True for a row that runs one program of its own, whatever others are called.
+  [[nodiscard]] bool is_program() const {
+    return kind == Kind::program && !lifts && !stands_for_others;
+  }
 };
 
 /// `informs_all` of rows whose messages always tell all ranks of each other.

@@ -47,7 +47,7 @@ Decision Chooser::decide_at_random(Count seed, const Problem& problem, bool anno
   Random random(draws_for(seed, problem).next() + call);
   std::vector<const Algorithm*> rows;
   for (const Algorithm& row : registry(problem.collective)) {
-    if (row.name != "auto" && !(announced && waits_for_arrival(row))) rows.push_back(&row);
+    if (!row.automatic() && !(announced && waits_for_arrival(row))) rows.push_back(&row);
   }
   ruled_ = &drawn_;
   while (true) {  // `native` takes every problem

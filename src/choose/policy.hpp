@@ -23,7 +23,7 @@ inline constexpr Network kReproducible = with_handshake({});
 
 /// True for `auto`, unless it draws at random.
 [[nodiscard]] inline bool is_automatic(const Choice& choice) {
-  return choice.algorithm->name == "auto" && seed_of(choice) == 0;
+  return choice.algorithm->automatic() && seed_of(choice) == 0;
 }
 
 /// Throws Error for a choice that draws at random: it is another one in each call.
@@ -32,7 +32,7 @@ void check_reproducible(const Choice& choice);
 struct Policy {
   Policy() {
     for (const Collective each : all_collectives()) {
-      choice(each) = {&find_algorithm(each, "native"), {}};
+      choice(each) = {&native_row(each), {}};
     }
   }
 

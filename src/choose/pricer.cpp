@@ -1,7 +1,6 @@
 #include "choose/pricer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -17,16 +16,6 @@ namespace {
 
 constexpr double kNoWorse = 1.5;  // a protocol's price in balance over the best program's, at most
 constexpr std::size_t kRecentCalls = 8;  // their arrivals stand for the next call's
-
-using Rows = std::array<const Algorithm*, kCollectives>;
-
-Rows rows_named(std::string_view name) {
-  Rows rows{};
-  for (const Collective collective : all_collectives()) {
-    rows[static_cast<std::size_t>(collective)] = &find_algorithm(collective, name);
-  }
-  return rows;
-}
 
 /// Returns the price for a mean duration from the last arrival on. In a rooted collective ranks may
 /// leave before it, so that this mean may be negative and ratios of it mean nothing: there the
@@ -124,16 +113,6 @@ void use_recent_prices(const CallClass& call_class, std::vector<Candidate>& cand
 }
 
 }  // namespace
-
-const Algorithm& native_row(Collective collective) {
-  static const Rows rows = rows_named("native");
-  return *rows[static_cast<std::size_t>(collective)];
-}
-
-const Algorithm& fastest_row(Collective collective) {
-  static const Rows rows = rows_named("fastest");
-  return *rows[static_cast<std::size_t>(collective)];
-}
 
 bool late(const std::vector<Seconds>& arrivals) {
   if (arrivals.empty()) return false;
@@ -312,7 +291,7 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
     call_class.priced.push_back({each.row, price, each.plan, each.shares, each.rival});
   }
   for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate = row.arrival_aware && row.name != "auto";
+    const bool candidate = row.arrival_aware && !row.stands_for_others;
     if (!candidate || !may_pay(row, problem, known_.network, known_.placement)) continue;
     for (const Parameters& way : ways(row, problem, known_.network, known_.placement, true)) {
       call_class.unpriced.push_back({&row, way});

@@ -12,10 +12,6 @@
 
 namespace latecomer {
 
-/// The row `native` or `fastest` of a collective.
-[[nodiscard]] const Algorithm& native_row(Collective collective);
-[[nodiscard]] const Algorithm& fastest_row(Collective collective);
-
 [[nodiscard]] inline bool is_native(const Algorithm& row) { return row.kind == Kind::native; }
 
 /// True for rows that do nothing before a rank has arrived.

@@ -12,9 +12,10 @@
 namespace latecomer::every {
 namespace {
 
-/// The balanced rows compete in `fastest`; without arrivals the others have nothing to exploit.
+/// The balanced rows compete in the one that stands for them; without arrivals the others have
+/// nothing to exploit.
 bool competes(const Algorithm& row, bool known) {
-  return row.arrival_aware ? known && row.name != "auto" : row.name == "fastest";
+  return is_candidate(row) && (known || !row.arrival_aware);
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
@@ -34,6 +35,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 
 LATECOMER_ROW(every, auto) {
   return {.arrival_aware = true,
+          .stands_for_others = true,
           .scratch_messages = 3,
           .parameters = {{kRandom,
                           "a seed: each call gets an algorithm at random, for tests; default: none",

@@ -9,8 +9,8 @@ namespace latecomer::every {
 namespace {
 
 bool competes(const Algorithm& row) {
-  if (row.name == kNodesRow) return true;  // without arrivals it chooses among balanced programs
-  return !row.arrival_aware && row.name != "fastest";
+  if (row.lifts) return true;  // without arrivals it chooses among balanced programs
+  return !row.arrival_aware && !row.stands_for_others;
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
@@ -26,7 +26,8 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
 }  // namespace
 
 LATECOMER_ROW(every, fastest) {
-  return {.scratch_messages = 3,
+  return {.stands_for_others = true,
+          .scratch_messages = 3,
           .cost_formula = "that of the program with the least time on the network",
           .source = "the costs of the others",
           .fill_plan = fill_plan,

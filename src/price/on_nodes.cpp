@@ -2,30 +2,9 @@
 
 #include <algorithm>
 
-#include "algorithms/nodes/cells.hpp"
+#include "algorithms/nodes/cut.hpp"
 
 namespace latecomer {
-namespace {
-
-// The pieces into which rows of nodes cut a vector, and the slices at which ranks take turns.
-constexpr double kPiece = 32768;
-constexpr double kMostPieces = 64;
-constexpr double kSlice = 4096;
-
-const Algorithm* nodes_row(Collective collective) {
-  for (const Algorithm& row : registry(collective)) {
-    if (row.name == kNodesRow) return &row;
-  }
-  return nullptr;
-}
-
-/// True for rows that stand for others, which then compete, and for the library's.
-bool stands_for_others(const Algorithm& row) {
-  return row.kind == Kind::native || row.name == "fastest" || row.name == "auto";
-}
-
-}  // namespace
-
 Problem problem_of_nodes(Problem problem, const Placement& placement) {
   if (placement.empty()) return problem;
   const Nodes nodes(placement, problem.ranks);
@@ -36,29 +15,31 @@ Problem problem_of_nodes(Problem problem, const Placement& placement) {
 }
 
 bool by_nodes(Collective collective, const Placement& placement) {
-  return shares_nodes(placement) && nodes_row(collective) != nullptr;
+  const auto lifts = [](const Algorithm& row) { return row.lifts && row.kind == Kind::program; };
+  return shares_nodes(placement) && std::ranges::any_of(registry(collective), lifts);
 }
 
 bool competes_on(const Algorithm& row, const Placement& placement) {
-  if (is_for_nodes(row)) return shares_nodes(placement);
-  return stands_for_others(row) || !by_nodes(row.collective, placement);
+  if (row.lifts) return shares_nodes(placement);
+  const bool always = row.stands_for_others || row.kind == Kind::native;
+  return always || !by_nodes(row.collective, placement);
 }
 
 Parameters same_among(const Plan& plan) {
   const auto among = plan.parameters.find("among");
-  if (plan.algorithm != kNodesRow || among == plan.parameters.end()) return {};
-  return {*among};
+  return among == plan.parameters.end() ? Parameters{} : Parameters{*among};
 }
 
 Count operations_on_node(const Plan& plan) {
   if (plan.placement.empty()) return 0;
   const Count bytes = plan.problem.bytes();
-  const Count most = Nodes(plan.placement, plan.problem.ranks).most();
-  const Count copies = has_cells(plan) ? most : 1;
-  const Count waves = std::max<Count>(1, (copies * bytes + kMaxNodeBytes - 1) / kMaxNodeBytes);
+  const Nodes nodes(plan.placement, plan.problem.ranks);
+  const Count most = nodes.most();
+  const Count waves =
+      bytes == 0 ? 1 : std::max<Count>(1, number_of_waves(plan.problem, copies_of(plan, nodes)));
   const auto asked = plan.parameters.find("pieces");
   const Count pieces = waves * (asked == plan.parameters.end() ? 1 : asked->second);
-  const Count slices = std::clamp<Count>(bytes / pieces / static_cast<Count>(kSlice), 1, most);
+  const Count slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1, most);
   // Accumulate and await slices, or fill, await and combine cells; final flags, copies, end of use.
   return pieces * (2 * slices + 4 + (has_cells(plan) ? 2 * most : 0));
 }
@@ -73,9 +54,10 @@ Seconds with_local_work(const Plan& plan, Seconds among, const Network& network)
   const Seconds adds = cells ? network.local_beta + (ranks - 1) / ranks * network.gamma : combined;
   const Seconds each =
       std::max(adds + network.local_beta, (cells ? 3 : 2) * ranks * network.memory);
-  const double first = std::min(bytes, std::max(kPiece, bytes / kMostPieces));
-  const Seconds turns = (ranks - 1) * combined * std::min(bytes, kSlice);
-  return std::max(among, each * bytes) + each * first + turns + 2 * network.local_alpha;
+  const double first =
+      std::min(bytes, std::max<double>(kShortestPiece, bytes / static_cast<double>(kMostPieces)));
+  const Seconds slices = (ranks - 1) * combined * std::min<double>(bytes, kShortestSlice);
+  return std::max(among, each * bytes) + each * first + slices + 2 * network.local_alpha;
 }
 
 }  // namespace latecomer

@@ -1,22 +1,14 @@
 // The choice where ranks share nodes. The costs of other rows count one message of a rank on its
-// link, so there rows for nodes compete alone. The row `nodes` takes every problem, if need be by
-// an algorithm among all ranks.
+// link, so there rows that lift compete alone. The program among them takes every problem, if need
+// be by an algorithm among all ranks.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
 
-inline constexpr std::string_view kNodesRow = "nodes";
-inline constexpr std::string_view kOnlineNodesRow = "online_nodes";  // a protocol
-
-/// True for rows that lift algorithms among the nodes.
-[[nodiscard]] inline bool is_for_nodes(const Algorithm& row) {
-  return row.name == kNodesRow || row.name == kOnlineNodesRow;
-}
 /// The problem among the nodes.
 [[nodiscard]] Problem problem_of_nodes(Problem problem, const Placement& placement);
 
@@ -24,7 +16,7 @@ inline constexpr std::string_view kOnlineNodesRow = "online_nodes";  // a protoc
 [[nodiscard]] bool by_nodes(Collective collective, const Placement& placement);
 
 /// True if a choice may consider the row for ranks with this placement. Where each rank has a node
-/// of its own that is every row but those for nodes, which then stand for others.
+/// of its own that is every row but those that lift, which then stand for others.
 [[nodiscard]] bool competes_on(const Algorithm& row, const Placement& placement);
 
 /// The parameter that makes `nodes` run the same program among the nodes as this plan of it; none

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/nodes/cut.hpp"
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
@@ -45,21 +46,20 @@ constexpr double kOperationOnNode = 0.3;
 Seconds cost_of_all(const Problem& problem, const Network& network, const Placement& placement) {
   Seconds sum = 0;
   for (const Algorithm& row : registry(problem.collective)) {
-    const bool candidate = row.name == "fastest" || (row.arrival_aware && row.name != "auto");
-    if (!candidate || !may_pay(row, problem, network, placement)) continue;
+    if (!is_candidate(row) || !may_pay(row, problem, network, placement)) continue;
     const auto tried = ways(row, problem, network, placement, true).size();
     sum += static_cast<double>(tried) * planning_cost(row, problem, network, placement);
   }
   return sum;
 }
 
-/// The arrival-aware row among the nodes that is the dearest to plan.
-Seconds dearest_among(const Problem& among, const Network& network) {
+/// The dearest row to plan among the nodes: of the protocols, or of the arrival-aware programs.
+Seconds dearest_among(Kind kind, const Problem& among, const Network& network) {
   Seconds dearest = 0;
   for (const Algorithm& row : registry(among.collective)) {
-    const bool candidate = row.kind == Kind::program && row.arrival_aware && row.name != "auto" &&
-                           row.name != kNodesRow;
-    if (!candidate || !may_pay(row, among, network)) continue;
+    if (row.kind != kind || row.lifts || row.stands_for_others) continue;
+    const bool follows = row.arrival_aware && may_pay(row, among, network);
+    if (kind == Kind::program && !follows) continue;
     dearest = std::max(dearest, planning_cost(row, among, network));
   }
   return dearest;
@@ -70,7 +70,7 @@ double likely_operations(const Problem& problem, const Placement& placement) {
   Plan likely;
   likely.problem = problem;
   likely.placement = placement;
-  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / 32768, 1, 64);
+  likely.parameters["pieces"] = std::clamp<Count>(problem.bytes() / kShortestPiece, 1, kMostPieces);
   return static_cast<double>(operations_on_node(likely));
 }
 
@@ -84,10 +84,10 @@ Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Networ
                       const Placement& placement) {
   const double operations = likely_operations(problem, placement);
   const Problem among = problem_of_nodes(problem, placement);
-  Seconds cost = planning_cost(find_algorithm(problem.collective, "fastest"), among, network) +
-                 program_on_node(operations);
+  Seconds cost =
+      planning_cost(fastest_row(problem.collective), among, network) + program_on_node(operations);
   if (!row.arrival_aware) return cost;
-  cost += dearest_among(among, network);
+  cost += dearest_among(Kind::program, among, network);
   const double all = problem.ranks * operations;
   const bool replayed =
       problem.ranks <= kMaxReplayedRanks && all <= static_cast<double>(kMaxReplayedOnNodes);
@@ -99,14 +99,13 @@ Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Networ
 Seconds planning_cost(const Algorithm& row, const Problem& problem, const Network& network,
                       const Placement& placement) {
   if (row.kind == Kind::native) return 0;
-  if (row.name == "auto") return cost_of_all(problem, network, placement);
-  const bool on_nodes = row.name == kNodesRow || row.name == "fastest";
-  if (on_nodes && by_nodes(problem.collective, placement)) {
+  if (row.automatic()) return cost_of_all(problem, network, placement);
+  const bool on_nodes = row.lifts || row.stands_for_others;
+  if (on_nodes && row.kind == Kind::program && by_nodes(problem.collective, placement)) {
     return cost_on_nodes(row, problem, network, placement);
   }
-  if (row.name == kOnlineNodesRow && shares_nodes(placement)) {
-    return planning_cost(find_algorithm(problem.collective, "online_owners"),
-                         problem_of_nodes(problem, placement), network) +
+  if (row.lifts && row.kind == Kind::protocol && shares_nodes(placement)) {
+    return dearest_among(row.kind, problem_of_nodes(problem, placement), network) +
            program_on_node(likely_operations(problem, placement));
   }
   const double ranks = problem.ranks;
@@ -148,19 +147,16 @@ Count transfers_of(const Plan& plan) {
 }  // namespace
 
 std::size_t memory_of(const Plan& plan) {
-  const Algorithm* const row = plan.algorithm == "native"
-                                   ? nullptr
-                                   : &find_algorithm(plan.problem.collective, plan.algorithm);
+  const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
   std::size_t bytes = sizeof(Plan) + plan.parameters.size() * kParameter +
                       plan.order.size() * sizeof(Rank) + plan.table.size() * sizeof(Count) +
                       plan.problem.parts.size() * sizeof(Count) +
                       plan.placement.size() * sizeof(Rank) + kProgram;
   for (const Plan& inner : plan.inner) bytes += memory_of(inner);
-  if (row == nullptr || row->kind != Kind::program)
-    return bytes + 3 * plan.order.size() * sizeof(Rank);
+  if (row.kind != Kind::program) return bytes + 3 * plan.order.size() * sizeof(Rank);
   const Count each = combines(plan.problem.collective) ? 3 : 2;  // receive, send, and combine
   const Count operations = each * (transfers_of(plan) + 1) + operations_on_node(plan);
-  const bool tells = row->informs_all != nullptr && row->informs_all(plan);
+  const bool tells = row.informs_all != nullptr && row.informs_all(plan);
   const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
   return bytes + kOperation * static_cast<std::size_t>(operations + telling);
 }

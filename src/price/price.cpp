@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/drivers.hpp"
 #include "executors/make_executor.hpp"
 #include "graph/service.hpp"
 #include "price/on_nodes.hpp"
@@ -82,9 +82,9 @@ Seconds balanced_time(const Plan& plan, const Network& network, const Placement&
 bool may_pay(const Algorithm& row, const Problem& problem, const Network& network,
              const Placement& placement) {
   if (!competes_on(row, placement)) return false;
-  const bool priced = !row.arrival_aware || row.mean_after_last != nullptr || row.name == "auto" ||
-                      row.name == kNodesRow || problem.ranks <= kMaxReplayedRanks;
-  const Problem asked = is_for_nodes(row) ? problem_of_nodes(problem, placement) : problem;
+  const bool priced = !row.arrival_aware || row.mean_after_last != nullptr ||
+                      row.stands_for_others || row.lifts || problem.ranks <= kMaxReplayedRanks;
+  const Problem asked = row.lifts ? problem_of_nodes(problem, placement) : problem;
   const bool worth = row.worth_planning == nullptr || row.worth_planning(asked, network);
   return priced && worth && accepts(row, problem, nullptr);
 }

@@ -23,6 +23,12 @@ inline constexpr Rank kMaxReplayedRanks = 128;
 [[nodiscard]] bool may_pay(const Algorithm& row, const Problem& problem, const Network& network,
                            const Placement& placement = {});
 
+/// True for rows that compete in the choice among all: arrival-aware ones, and the one that stands
+/// for the balanced ones.
+[[nodiscard]] inline bool is_candidate(const Algorithm& row) {
+  return row.arrival_aware != row.stands_for_others;
+}
+
 /// Returns the exit of each rank in seconds after the first arrival, for these arrivals (seconds,
 /// one entry a rank): by the graph of all programs, or by a run of protocols on the virtual
 /// network. A rank that comes more than 1e5 s after the first counts as 1e5 s late. A rank that

@@ -32,7 +32,7 @@ std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& amon
 std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
   Knowledge balanced = knowledge;
   balanced.arrivals.clear();
-  if (fastest.algorithm == kNodesRow) {
+  if (find_algorithm(fastest.problem.collective, fastest.algorithm).lifts) {
     balanced.placement.clear();
     return rivals_among_nodes(fastest, balanced);
   }
@@ -44,7 +44,7 @@ std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
   doubting.network = doubted;
   std::vector<std::pair<Seconds, Rival>> found;
   for (const Algorithm& row : registry(fastest.problem.collective)) {
-    const bool other = row.kind == Kind::program && !row.arrival_aware && row.name != "fastest";
+    const bool other = row.kind == Kind::program && !row.arrival_aware && !row.stands_for_others;
     if (!other || !may_pay(row, fastest.problem, network)) continue;
     const Plan plan = make_plan(row, fastest.problem, {}, doubting);
     const bool same = row.name == fastest.algorithm;

@@ -163,7 +163,7 @@ void Rehearsal::run_call(Call& call, const Plan& plan, const std::vector<Seconds
 
 Plan Rehearsal::native_plan() const {
   const Choice choice =
-      setting_.native.value_or(Choice{&find_algorithm(setting_.problem.collective, "fastest"), {}});
+      setting_.native.value_or(Choice{&fastest_row(setting_.problem.collective), {}});
   return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
 }
 

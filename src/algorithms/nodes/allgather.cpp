@@ -8,45 +8,69 @@
 // Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
 #include <algorithm>
 
-#include "algorithms/nodes/among.hpp"
-#include "algorithms/nodes/node_order.hpp"
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/lifted_row.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer::allgather {
 namespace {
 
-constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, {"late_doubling"}, false, true};
-
-void fill_plan(Plan& plan, const Knowledge& knowledge) { fill_lifted(plan, knowledge, kOnNodes); }
-
-class Ranks {
+class Steps : StepsOfParts {
  public:
-  Ranks(const Plan& plan, Builder& builder)
-      : plan_(plan),
-        builder_(builder),
-        rank_(plan, builder),
-        order_(plan.problem, rank_),
-        direct_(rank_.alone() && order_.is_that_of_ranks()),
-        vector_(direct_ ? builder.output({0, plan.problem.count}) : order_.reserve(builder)),
-        own_(rank_, order_, vector_, builder),
-        others_(rank_, order_, vector_, builder) {}
+  static constexpr Collective kCollective = Collective::allgather;
+  static constexpr std::string_view kAware[] = {"late_doubling"};
 
-  void build() {
-    builder_.piggyback(false);  // where, is said explicitly
-    builder_.copy(builder_.input(order_.part(rank_.me())),
-                  slice_of(vector_, order_.place(rank_.me())));
-    own_.signal(rank_.me());
+  Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
+      : StepsOfParts(plan, rank, builder),
+        direct_(rank.alone() && order_.is_that_of_ranks()),
+        rewrites_(!rank.alone() && !rank.one_node() && rewrites_own()) {
+    vector_ = direct_ ? builder.output(all()) : order_.reserve(builder);
+    own_ = order_.flags_of_ranks(vector_, builder);
+    others_ = order_.flags_of_nodes(vector_, builder);
+  }
+
+  void put_in() {
+    builder_.copy(builder_.input(part(rank_.me())), place(rank_.me()));
+    own_.signal(rank_.place());
     if (!rank_.alone()) builder_.piggyback_last();
-    const bool rewrites = !rank_.alone() && !rank_.one_node() && rewrites_own();
-    if (rank_.one_node()) own_.await_mates(true);
-    if (rank_.drives()) drive(rewrites);
-    if (!direct_) take(rewrites);
+    if (rank_.one_node()) own_.await_others(rank_.place(), true);
+  }
+
+  /// With the last part the driver tells the arrival stamps of the others.
+  void carry_out(Count /*lane*/) {
+    const std::vector<OpIndex> known = own_.await_others(rank_.place(), true);
+    const Lifted lifted = rank_.carry_out(plan_.inner.front(), vector_, 0, known);
+    if (rank_.alone()) return;
+    for (const Rank node : from_own()) {
+      if (node != rank_.node() || rewrites_) others_.signal(node);
+    }
+    builder_.piggyback_last();
+    builder_.wait_also_for_all(known);
+    builder_.wait_also_for_all(lifted.told);
+  }
+
+  /// Copies all parts to the output, as they come.
+  void take_out() {
+    if (direct_) return;
+    const bool waits = !rank_.drives() && !rank_.one_node();
+    const Range mine = part(rank_.me());
+    builder_.copy(builder_.input(mine), builder_.output(mine));
+    if (waits && rewrites_) others_.await(rank_.node());
+    if (waits && !rewrites_) own_.await_others(rank_.place(), false);
+    for (const Rank each : rank_.nodes().ranks(rank_.node())) {
+      if (each != rank_.me()) copy({order_.place(each), order_.part(each)});
+    }
+    const std::vector<Rank> nodes = from_own();
+    for (const Rank node : nodes) {
+      if (node == rank_.node()) continue;
+      if (waits) others_.await(node);
+      if (waits && node == nodes.back()) builder_.piggyback_last();
+      for (const NodeOrder::Block& block : order_.blocks(node)) copy(block);
+    }
   }
 
  private:
-  /// Whether the program among nodes brings a node its own part again: then mates must not read it
-  /// before.
+  /// True if the program among nodes brings a node its own part again: then no other rank must read
+  /// it before.
   [[nodiscard]] bool rewrites_own() const {
     const Range own = order_.of_node(rank_.node());
     const Program program = build_program(plan_.inner.front(), rank_.node());
@@ -56,40 +80,8 @@ class Ranks {
     });
   }
 
-  /// The driver's share. With the last part it tells the arrival stamps of the others.
-  void drive(bool rewrites) {
-    const std::vector<OpIndex> known = own_.await_mates(true);
-    const Lifted lifted = rank_.carry_out(plan_.inner.front(), vector_, 0, known);
-    if (rank_.alone()) return;
-    for (const Rank node : from_own()) {
-      if (node != rank_.node() || rewrites) others_.signal(node);
-    }
-    builder_.piggyback_last();
-    builder_.wait_also_for_all(known);
-    builder_.wait_also_for_all(lifted.told);
-  }
-
-  /// Copies all parts to the output, as they come.
-  void take(bool rewrites) {
-    const bool waits = !rank_.drives() && !rank_.one_node();
-    const Range mine = order_.part(rank_.me());
-    builder_.copy(builder_.input(mine), builder_.output(mine));
-    if (waits && rewrites) others_.await(rank_.node());
-    if (waits && !rewrites) own_.await_mates(false);
-    for (const Rank mate : rank_.nodes().ranks(rank_.node())) {
-      if (mate != rank_.me()) copy({order_.place(mate), order_.part(mate)});
-    }
-    const std::vector<Rank> nodes = from_own();
-    for (const Rank node : nodes) {
-      if (node == rank_.node()) continue;
-      if (waits) others_.await(node);
-      if (waits && node == nodes.back()) builder_.piggyback_last();
-      for (const NodeOrder::Stretch& stretch : order_.stretches(node)) copy(stretch);
-    }
-  }
-
-  void copy(const NodeOrder::Stretch& stretch) {
-    builder_.copy(slice_of(vector_, stretch.in_place), builder_.output(stretch.in_vector));
+  void copy(const NodeOrder::Block& block) {
+    builder_.copy(slice_of(vector_, block.in_place), builder_.output(block.in_vector));
   }
 
   /// All nodes, this one first.
@@ -100,31 +92,14 @@ class Ranks {
     return nodes;
   }
 
-  const Plan& plan_;
-  Builder& builder_;
-  NodeRank rank_;
-  NodeOrder order_;
-  bool direct_;   // in the output, since no mate shares it
-  Slice vector_;  // in the order of nodes
-  PartFlags own_;
-  NodeFlags others_;
+  bool direct_;  // in the output, since no other rank shares it
+  bool rewrites_;
+  Flags own_;
+  Flags others_;
 };
-
-void build(const Plan& plan, Builder& builder) { Ranks(plan, builder).build(); }
 
 }  // namespace
 
-LATECOMER_ROW(allgather, nodes) {
-  return {.arrival_aware = true,
-          .scratch_messages = 3,
-          .parameters = {among_parameter("allgather")},
-          .cost_formula = "of the algorithm among the N nodes",
-          .source = "this project, docs/nodes.md",
-          .fill_plan = fill_plan,
-          .build = build_lifted<build>,
-          .check = check_plan_of<kOnNodes>,
-          .cost = cost_of_parts,
-          .informs_all = informs_all_of<kOnNodes>};
-}
+LATECOMER_ROW(allgather, nodes) { return lifted_row<Steps>(); }
 
 }  // namespace latecomer::allgather

@@ -1,82 +1,60 @@
 // Broadcast among ranks that share nodes: the root's node sends one vector, and each other node
 // receives one. The root sends from its own buffer and writes the vector to its node's buffer;
-// drivers receive into theirs, piece by piece; mates copy. A rank that arrives late finds the
+// drivers receive into theirs, piece by piece; others copy. A rank that arrives late finds the
 // vector in its node's memory.
 //
 // Cost: of the algorithm among the nodes for N nodes. Where no ranks share a node, it is that
 // algorithm among all ranks.
 // Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
-#include "algorithms/nodes/among.hpp"
-#include "algorithms/nodes/plans.hpp"
-#include "algorithms/nodes/waves.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/nodes/lifted_row.hpp"
 
 namespace latecomer::bcast {
 namespace {
 
-constexpr Lifting kOnNodes{goes_in_waves, waves_among, {"sorted_linear"}, false, false};
+class Steps : StepsOfRank {
+ public:
+  static constexpr Collective kCollective = Collective::bcast;
+  static constexpr std::string_view kAware[] = {"sorted_linear"};
 
-void fill_plan(Plan& plan, const Knowledge& knowledge) {
-  plan.parameters.try_emplace("segments", 0);
-  fill_lifted(plan, knowledge, kOnNodes);
-  fill_pieces(plan, Turns::none);
-}
+  Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
+      : StepsOfRank(plan, rank, builder), writes_(rank.drives() || rank.root()) {}
 
-/// The driver's share: to send the wave, or to receive it, and to show it to its mates.
-void drive(const Plan& plan, const Wave& wave, const NodeRank& rank, Builder& builder) {
-  const Slice input = builder.input(wave.range);
-  if (rank.drives()) {
-    rank.carry_out(plan_of(plan, wave), {input, wave.whole()}, false);
+  void begin(const std::vector<Wave>& lanes) {
+    wave_ = lanes.front();
+    there_ = wave_.flags(builder_);
   }
-  if (rank.root()) {
-    for (Count piece = 0; piece < wave.pieces; ++piece) {
-      builder.copy(builder.input(wave.vector(piece)), wave.piece(piece));
-    }
-  }
-}
 
-void build(const Plan& plan, Builder& builder) {
-  const NodeRank rank(plan, builder);
-  PieceFlags ended;  // the mates' use of the wave before
-  for (const Wave& wave : waves_of(plan, rank, Turns::none, builder)) {
-    if (rank.alone()) {
-      rank.carry_out_alone(plan_of(plan, wave), wave.range);
-      continue;
+  void put_in() {
+    if (writes_) ended_.await_all(rank_.size() - 1);
+  }
+
+  void carry_out(Count /*lane*/) {
+    rank_.carry_out(plan_of(plan_, wave_), {builder_.input(wave_.range), wave_.whole()}, false);
+  }
+
+  /// The root shows the wave to the ranks of its node, other drivers have received it.
+  void take_out() {
+    for (Count piece = 0; piece < wave_.pieces && rank_.root(); ++piece) {
+      builder_.copy(builder_.input(wave_.vector(piece)), wave_.piece(piece));
     }
-    const bool writes = rank.drives() || rank.root();
-    const PieceFlags there(wave, builder);
-    if (writes) {
-      ended.await(rank.mates() - 1, builder);
-      drive(plan, wave, rank, builder);
-      there.signal(builder);
-    }
-    ended = wave.last ? PieceFlags() : PieceFlags(wave, builder);
-    if (rank.root()) continue;
-    for (Count piece = 0; piece < wave.pieces; ++piece) {
-      if (!writes) there.await(piece, 1, builder);
-      builder.copy(wave.piece(piece), builder.output(wave.vector(piece)));
-      if (!writes && !wave.last) ended.signal_end_of_use(piece, builder);
+    if (writes_) there_.signal();
+    ended_ = wave_.last ? Flags() : wave_.flags_of_use(builder_);
+    for (Count piece = 0; piece < wave_.pieces && !rank_.root(); ++piece) {
+      if (!writes_) there_.await(piece);
+      builder_.copy(wave_.piece(piece), builder_.output(wave_.vector(piece)));
+      if (!writes_) ended_.signal_end_of_use(piece);
     }
   }
-}
 
-Cost cost(const Plan& plan) {
-  return among_all(plan) ? cost_of(plan.inner.front()) : cost_of_waves(plan);
-}
+ private:
+  bool writes_;
+  Wave wave_;
+  Flags there_;
+  Flags ended_;  // the others' use of the wave before, then of this one
+};
 
 }  // namespace
 
-LATECOMER_ROW(bcast, nodes) {
-  return {.arrival_aware = true,
-          .scratch_messages = 2,
-          .parameters = {among_parameter("bcast"), pieces_parameter(), segments_among_parameter()},
-          .cost_formula = "of the algorithm among the N nodes",
-          .source = "this project, docs/nodes.md",
-          .fill_plan = fill_plan,
-          .build = build_lifted<build>,
-          .check = check_plan_of<kOnNodes>,
-          .cost = cost,
-          .informs_all = informs_all_of<kOnNodes>};
-}
+LATECOMER_ROW(bcast, nodes) { return lifted_row<Steps>(); }
 
 }  // namespace latecomer::bcast

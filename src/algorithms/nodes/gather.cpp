@@ -1,96 +1,70 @@
 // Gather of ranks that share nodes: one message leaves each node, with the parts of its ranks,
 // which copy them to the node's buffer as they come. The root's node gathers them in its buffer,
 // or, where the root drives it and ranks of a node follow each other, in the root's output. For a
-// late root its mates take in the others' parts.
+// late root the other ranks of its node take in the others' parts.
 //
 // Cost: of the algorithm among the nodes for N nodes. Where no ranks share a node, and for vectors
 // that do not fit in a node's buffer, it is that algorithm among all ranks.
 // Source: this project (docs/nodes.md); ranks of a node as a unit: Luo et al., HAN, CLUSTER 2020.
-#include "algorithms/nodes/among.hpp"
-#include "algorithms/nodes/node_order.hpp"
-#include "algorithms/nodes/plans.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/nodes/lifted_row.hpp"
 
 namespace latecomer::gather {
 namespace {
 
-constexpr Lifting kOnNodes{fits_node_by_node, nodes_parts, {"sorted_linear_sync"}, false, false};
-
-void fill_plan(Plan& plan, const Knowledge& knowledge) { fill_lifted(plan, knowledge, kOnNodes); }
-
-class Ranks {
+class Steps : StepsOfParts {
  public:
-  Ranks(const Plan& plan, Builder& builder)
-      : plan_(plan), builder_(builder), rank_(plan, builder), order_(plan.problem, rank_) {}
+  static constexpr Collective kCollective = Collective::gather;
+  static constexpr std::string_view kAware[] = {"sorted_linear_sync"};
 
-  void build() {
-    const Range mine = order_.part(rank_.me());
-    if (rank_.alone() && !rank_.root()) {
-      rank_.carry_out(plan_.inner.front(), order_.around(builder_.input(mine)));
-      return;
-    }
-    if (rank_.alone() && order_.is_that_of_ranks()) {
-      rank_.carry_out_alone(plan_.inner.front(), {0, plan_.problem.count});
-      return;
-    }
-    const Slice vector = order_.reserve(builder_);
-    const PartFlags own(rank_, order_, vector, builder_);
-    const NodeFlags others(rank_, order_, vector, builder_);
-    builder_.copy(builder_.input(mine), slice_of(vector, order_.place(rank_.me())));
-    if (!rank_.root() || rank_.hands_over()) own.signal(rank_.me());
-    const bool awaits_mates = rank_.drives() || rank_.root();
-    if (awaits_mates) own.await_mates(false);
-    const bool direct = rank_.root() && rank_.drives() && order_.is_that_of_ranks();
-    if (rank_.drives()) drive(vector, others, direct);
-    if (rank_.root() && !direct) take(vector, others);
+  Steps(const Plan& plan, const NodeRank& rank, Builder& builder)
+      : StepsOfParts(plan, rank, builder),
+        direct_(rank.root() && rank.drives() && order_.is_that_of_ranks()) {
+    if (rank.alone() && direct_) return;
+    const Slice own = builder.input(part(rank.me()));
+    vector_ = rank.alone() && !rank.root() ? order_.around(own) : order_.reserve(builder);
+    own_ = order_.flags_of_ranks(vector_, builder);
+    others_ = order_.flags_of_nodes(vector_, builder);
   }
 
- private:
-  void drive(const Slice& vector, const NodeFlags& others, bool direct) {
+  void put_in() {
+    if (rank_.alone() && direct_) return;
+    builder_.copy(builder_.input(part(rank_.me())), place(rank_.me()));
+    if (!rank_.root() || rank_.hands_over()) own_.signal(rank_.place());
+    if (rank_.drives() || rank_.root()) own_.await_others(rank_.place(), false);
+  }
+
+  void carry_out(Count /*lane*/) {
     const Plan& inner = plan_.inner.front();
-    if (direct) {
-      const Range all{0, plan_.problem.count};
-      rank_.carry_out(inner, {vector, builder_.output(all)}, false);
-      return;
+    if (rank_.alone() && direct_) {
+      rank_.carry_out_alone(inner, all());
+    } else if (direct_) {
+      rank_.carry_out(inner, {vector_, builder_.output(all())}, false);
+    } else {
+      rank_.carry_out(inner, vector_);
     }
-    rank_.carry_out(inner, vector);
-    if (!rank_.hands_over()) return;
-    for (Rank node = 0; node < rank_.nodes().count(); ++node) {
-      if (node != rank_.node()) others.signal(node);
+    for (Rank node = 0; node < rank_.nodes().count() && rank_.hands_over(); ++node) {
+      if (node != rank_.node()) others_.signal(node);
     }
   }
 
-  /// The root takes the parts out of its node's buffer.
-  void take(const Slice& vector, const NodeFlags& others) {
+  void take_out() {
+    if (!rank_.root() || direct_) return;
     for (Rank node = 0; node < rank_.nodes().count(); ++node) {
-      if (rank_.hands_over() && node != rank_.node()) others.await(node);
-      for (const NodeOrder::Stretch& stretch : order_.stretches(node)) {
-        builder_.copy(slice_of(vector, stretch.in_place), builder_.output(stretch.in_vector));
+      if (rank_.hands_over() && node != rank_.node()) others_.await(node);
+      for (const NodeOrder::Block& block : order_.blocks(node)) {
+        builder_.copy(slice_of(vector_, block.in_place), builder_.output(block.in_vector));
       }
     }
   }
 
-  const Plan& plan_;
-  Builder& builder_;
-  NodeRank rank_;
-  NodeOrder order_;
+ private:
+  bool direct_;  // into the root's output
+  Flags own_;
+  Flags others_;
 };
-
-void build(const Plan& plan, Builder& builder) { Ranks(plan, builder).build(); }
 
 }  // namespace
 
-LATECOMER_ROW(gather, nodes) {
-  return {.arrival_aware = true,
-          .scratch_messages = 3,
-          .parameters = {among_parameter("gather")},
-          .cost_formula = "of the algorithm among the N nodes",
-          .source = "this project, docs/nodes.md",
-          .fill_plan = fill_plan,
-          .build = build_lifted<build>,
-          .check = check_plan_of<kOnNodes>,
-          .cost = cost_of_parts,
-          .informs_all = informs_all_of<kOnNodes>};
-}
+LATECOMER_ROW(gather, nodes) { return lifted_row<Steps>(); }
 
 }  // namespace latecomer::gather

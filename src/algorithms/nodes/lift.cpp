@@ -86,6 +86,15 @@ class PartsOrder {
 
 }  // namespace
 
+Problem problem_among(const Problem& problem, const Nodes& nodes, Count count) {
+  Problem among = problem;
+  among.ranks = nodes.count();
+  among.count = count;
+  among.in_place = true;
+  if (rooted(problem.collective)) among.root = nodes.node(problem.root);
+  return among;
+}
+
 Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
             const std::vector<OpIndex>& stamps_known, Builder& builder) {
   const Rank node = drivers.nodes.node(builder.me());
@@ -115,6 +124,26 @@ Lifted lift(const Plan& inner, const Drivers& drivers, const Vectors& vectors,
     if (op.kind == OpKind::recv) lifted.told.push_back(builder.last());
   }
   return lifted;
+}
+
+NodeRank::NodeRank(const Plan& plan, Builder& builder)
+    : plan_(plan), builder_(builder), nodes_(plan.placement, plan.problem.ranks) {}
+
+Drivers NodeRank::drivers(Count lane) const {
+  const auto number = static_cast<std::size_t>(nodes_.count());
+  return {nodes_, std::span(plan_.table).subspan(static_cast<std::size_t>(lane) * number, number)};
+}
+
+Lifted NodeRank::carry_out(const Plan& inner, const Vectors& vectors, bool in_place, Count lane,
+                           const std::vector<OpIndex>& stamps_known) const {
+  Plan local = inner;
+  local.problem.in_place = in_place;
+  return lift(local, drivers(lane), vectors, stamps_known, builder_);
+}
+
+Lifted NodeRank::carry_out_alone(const Plan& inner, Range wave, Count lane) const {
+  return carry_out(inner, {builder_.input(wave), builder_.output(wave)}, plan_.problem.in_place,
+                   lane);
 }
 
 }  // namespace latecomer

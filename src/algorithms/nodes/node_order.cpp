@@ -1,7 +1,6 @@
 #include "algorithms/nodes/node_order.hpp"
 
-#include "algorithms/nodes/plans.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/nodes/lift.hpp"
 #include "algorithms/transfers/transfers.hpp"
 
 namespace latecomer {
@@ -11,7 +10,7 @@ bool fits_node_by_node(const Problem& problem, const Placement& placement) {
          2 * problem.ranks <= kMaxNodeFlags;
 }
 
-std::vector<Problem> nodes_parts(const Plan& plan, const Nodes& nodes) {
+Problem nodes_parts(const Plan& plan, const Nodes& nodes) {
   const Problem& problem = plan.problem;
   Problem among = problem_among(problem, nodes, problem.count);
   among.parts.assign(static_cast<std::size_t>(nodes.count()), 0);
@@ -20,11 +19,7 @@ std::vector<Problem> nodes_parts(const Plan& plan, const Nodes& nodes) {
     among.parts[static_cast<std::size_t>(nodes.node(rank))] +=
         parts[static_cast<std::size_t>(rank)].count;
   }
-  return {among};
-}
-
-Cost cost_of_parts(const Plan& plan) {
-  return plan.inner.empty() ? Cost{} : cost_of(plan.inner.front());
+  return among;
 }
 
 NodeOrder::NodeOrder(const Problem& problem, const NodeRank& rank)
@@ -51,8 +46,24 @@ Slice NodeOrder::around(const Slice& own) const {
   return {own.buffer, own.begin - place(rank_.me()).begin, count_};
 }
 
-std::vector<NodeOrder::Stretch> NodeOrder::stretches(Rank node) const {
-  std::vector<Stretch> all;
+Flags NodeOrder::flags_of_ranks(const Slice& vector, Builder& builder) const {
+  std::vector<Slice> slices;
+  if (rank_.alone()) return {};
+  for (const Rank each : rank_.nodes().ranks(rank_.node())) {
+    slices.push_back(slice_of(vector, place(each)));
+  }
+  return {std::move(slices), builder};
+}
+
+Flags NodeOrder::flags_of_nodes(const Slice& vector, Builder& builder) const {
+  std::vector<Slice> slices;
+  if (rank_.alone()) return {};
+  for (const Range node : nodes_) slices.push_back(slice_of(vector, node));
+  return {std::move(slices), builder};
+}
+
+std::vector<NodeOrder::Block> NodeOrder::blocks(Rank node) const {
+  std::vector<Block> all;
   for (const Rank rank : rank_.nodes().ranks(node)) {
     if (part(rank).empty()) continue;
     if (!all.empty() && all.back().in_vector.end() == part(rank).begin) {
@@ -63,55 +74,6 @@ std::vector<NodeOrder::Stretch> NodeOrder::stretches(Rank node) const {
     }
   }
   return all;
-}
-
-PartFlags::PartFlags(const NodeRank& rank, const NodeOrder& order, const Slice& vector,
-                     Builder& builder)
-    : rank_(rank), order_(order), vector_(vector), builder_(builder) {
-  for (Rank mate = 0; mate < rank.mates() && !rank.alone(); ++mate) {
-    flags_.push_back(builder.flag());
-  }
-}
-
-std::int32_t PartFlags::flag(Rank mate) const {
-  return flags_[static_cast<std::size_t>(rank_.nodes().place(mate))];
-}
-
-void PartFlags::signal(Rank mate) const {
-  if (!rank_.alone()) builder_.signal(slice_of(vector_, order_.place(mate)), flag(mate));
-}
-
-void PartFlags::await(Rank mate) const {
-  builder_.await(slice_of(vector_, order_.place(mate)), flag(mate), 1);
-}
-
-std::vector<OpIndex> PartFlags::await_mates(bool tells) const {
-  std::vector<OpIndex> known;
-  for (const Rank mate : rank_.nodes().ranks(rank_.node())) {
-    if (mate == rank_.me()) continue;
-    await(mate);
-    if (!tells) continue;
-    builder_.piggyback_last();
-    known.push_back(builder_.last());
-  }
-  return known;
-}
-
-NodeFlags::NodeFlags(const NodeRank& rank, const NodeOrder& order, const Slice& vector,
-                     Builder& builder)
-    : order_(order), vector_(vector), builder_(builder) {
-  for (Rank node = 0; node < rank.nodes().count() && !rank.alone(); ++node) {
-    flags_.push_back(builder.flag());
-  }
-}
-
-void NodeFlags::signal(Rank node) const {
-  builder_.signal(slice_of(vector_, order_.of_node(node)), flags_[static_cast<std::size_t>(node)]);
-}
-
-void NodeFlags::await(Rank node) const {
-  builder_.await(slice_of(vector_, order_.of_node(node)), flags_[static_cast<std::size_t>(node)],
-                 1);
 }
 
 }  // namespace latecomer

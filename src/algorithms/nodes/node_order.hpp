@@ -1,20 +1,18 @@
 // Vectors of parts, one of each rank, in a node's buffer: node by node, so that the parts of a
-// node's ranks are one stretch, which is the node's part among the nodes.
+// node's ranks follow each other, and are the node's part among the nodes.
 #pragma once
 
 #include <vector>
 
-#include "algorithms/cost.hpp"
-#include "algorithms/nodes/node_rank.hpp"
+#include "algorithms/nodes/flags.hpp"
+#include "algorithms/nodes/lift.hpp"
 
 namespace latecomer {
 
-/// Whether ranks share nodes and the vector fits in their buffers.
+/// True if ranks share nodes and the vector fits in their buffers.
 [[nodiscard]] bool fits_node_by_node(const Problem& problem, const Placement& placement);
 /// The problem among the nodes.
-[[nodiscard]] std::vector<Problem> nodes_parts(const Plan& plan, const Nodes& nodes);
-/// The cost among the nodes or among all ranks.
-[[nodiscard]] Cost cost_of_parts(const Plan& plan);
+[[nodiscard]] Problem nodes_parts(const Plan& plan, const Nodes& nodes);
 
 class NodeOrder {
  public:
@@ -27,19 +25,23 @@ class NodeOrder {
   /// True if the order of nodes is the order of ranks.
   [[nodiscard]] bool is_that_of_ranks() const { return rank_.nodes().contiguous(); }
 
-  /// Reserves a vector in the order of nodes: the node's buffer, or scratch of a rank that has no
-  /// mates.
+  /// Reserves a vector in the order of nodes: the node's buffer, or scratch of a rank that is
+  /// alone.
   [[nodiscard]] Slice reserve(Builder& builder) const;
   /// The slice of a whole vector that holds this rank's part alone.
   [[nodiscard]] Slice around(const Slice& own) const;
+  /// A flag for the part of each rank of this node, and for the parts of each node; none if the
+  /// rank is alone.
+  [[nodiscard]] Flags flags_of_ranks(const Slice& vector, Builder& builder) const;
+  [[nodiscard]] Flags flags_of_nodes(const Slice& vector, Builder& builder) const;
 
-  /// A stretch of the vector in both orders.
-  struct Stretch {
+  /// Elements that follow each other in both orders.
+  struct Block {
     Range in_place;  // in the order of nodes
     Range in_vector;
   };
-  /// A node's part, as few stretches as it takes.
-  [[nodiscard]] std::vector<Stretch> stretches(Rank node) const;
+  /// A node's parts, in as few blocks as it takes.
+  [[nodiscard]] std::vector<Block> blocks(Rank node) const;
 
  private:
   const NodeRank& rank_;
@@ -52,41 +54,5 @@ class NodeOrder {
 [[nodiscard]] inline Slice slice_of(const Slice& vector, Range place) {
   return vector.part(place.begin, place.count);
 }
-
-/// A flag for each rank of a node: its part is in the node's buffer.
-class PartFlags {
- public:
-  PartFlags(const NodeRank& rank, const NodeOrder& order, const Slice& vector, Builder& builder);
-
-  void signal(Rank mate) const;
-  void await(Rank mate) const;
-  /// Awaits the parts of all mates but this rank. `tells`: and takes their arrival stamps; returns
-  /// the operations after which these are known.
-  std::vector<OpIndex> await_mates(bool tells) const;
-
- private:
-  [[nodiscard]] std::int32_t flag(Rank mate) const;
-
-  const NodeRank& rank_;
-  const NodeOrder& order_;
-  Slice vector_;
-  Builder& builder_;
-  std::vector<std::int32_t> flags_;
-};
-
-/// A flag for each node: its part is in the node's buffer, as this node's driver leaves it.
-class NodeFlags {
- public:
-  NodeFlags(const NodeRank& rank, const NodeOrder& order, const Slice& vector, Builder& builder);
-
-  void signal(Rank node) const;
-  void await(Rank node) const;
-
- private:
-  const NodeOrder& order_;
-  Slice vector_;
-  Builder& builder_;
-  std::vector<std::int32_t> flags_;
-};
 
 }  // namespace latecomer

@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "algorithms/nodes/among.hpp"
-#include "algorithms/nodes/driver.hpp"
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/cut.hpp"
+#include "algorithms/nodes/driver_protocol.hpp"
+#include "algorithms/nodes/drivers.hpp"
 #include "algorithms/nodes/sum.hpp"
-#include "algorithms/nodes/waves.hpp"
 #include "algorithms/owners/online_executor.hpp"
 #include "algorithms/owners/planning.hpp"
 #include "algorithms/plan_checks.hpp"
@@ -62,7 +62,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.inner = {make_plan(row_among(), problem_among(plan.problem, nodes, plan.problem.count),
                           parameters_for(row_among(), plan.parameters), among)};
   for (const auto& [name, value] : plan.inner.front().parameters) plan.parameters[name] = value;
-  fill_pieces(plan, Turns::slices);
+  fill_pieces(plan);
 }
 
 void check(const Plan& plan) {
@@ -129,9 +129,9 @@ Program NodeExecutor::program(const Plan& plan, Rank me) {
   Builder builder(plan, me);
   const NodeRank rank(plan, builder);
   if (rank.alone()) return builder.finish();
-  const Wave wave = waves_of(plan, rank, Turns::slices, builder).front();
+  const Wave wave = waves_of(plan, rank, builder).front().front();
   Sum sum(wave, rank, builder);
-  const PieceFlags result(wave, builder);
+  const Flags result = wave.flags(builder);
   for (Count piece = 0; piece < wave.pieces; ++piece) {
     sum.add(piece, piece == 0);
     for (Count slice = 0; slice < wave.slices; ++slice) {
@@ -140,12 +140,12 @@ Program NodeExecutor::program(const Plan& plan, Rank me) {
     vector_.results.push_back({wave.piece(piece), result.flag(piece)});
   }
   for (Count piece = 0; piece < wave.pieces; ++piece) {
-    result.await(piece, 1, builder);
+    result.await(piece);
     if (piece == 0) builder.piggyback_last();
     builder.copy(wave.piece(piece), builder.output(wave.vector(piece)));
   }
   vector_.whole = wave.whole();
-  vector_.ranks = rank.mates();
+  vector_.ranks = rank.size();
   vector_.tells = plan.telemetry;
   return builder.finish();
 }
@@ -169,7 +169,10 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
 }
 
 /// Programs of other rows tell all ranks, if need be by messages of their own.
-bool informs_all(const Plan& plan) { return plan.algorithm == "nodes" || plan.problem.count > 0; }
+bool informs_all(const Plan& plan) {
+  const Algorithm& row = find_algorithm(Collective::allreduce, plan.algorithm);
+  return row.kind == Kind::program || plan.problem.count > 0;
+}
 
 /// `problem`: the one among the nodes.
 bool worth_planning(const Problem& problem, const Network& network) {
@@ -180,7 +183,8 @@ bool worth_planning(const Problem& problem, const Network& network) {
 }  // namespace
 
 LATECOMER_ROW(allreduce, online_nodes) {
-  return {.commutative_only = true,
+  return {.lifts = true,
+          .commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,
           .parameters = {{"blocks", "of the vector, at most 4096; default: by cost", 1, {}},

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "algorithms/nodes/waves.hpp"
+#include "algorithms/nodes/cut.hpp"
 
 namespace latecomer {
 

@@ -6,19 +6,19 @@ Sum::Sum(const Wave& wave, const NodeRank& rank, Builder& builder)
     : wave_(wave), rank_(rank), builder_(builder) {
   for (Count i = 0; i < wave.pieces * wave.slices; ++i) flags_.push_back(builder.flag());
   if (!cells()) return;
-  for (Count i = 0; i < wave.pieces * mates(); ++i) filled_.push_back(builder.flag());
+  for (Count i = 0; i < wave.pieces * rank_.size(); ++i) filled_.push_back(builder.flag());
 }
 
 void Sum::add(Count piece, bool tells) {
   if (cells()) {
-    const Slice cell = wave_.cell(wave_.piece(piece), rank_.place(), mates());
+    const Slice cell = wave_.cell(wave_.piece(piece), rank_.place(), rank_.size());
     builder_.copy(builder_.input(wave_.vector(piece)), cell);
     builder_.signal(cell, filled(piece, rank_.place()));
     if (tells) builder_.piggyback_last();
     return;
   }
-  for (Count turn = 0; turn < wave_.slices; ++turn) {
-    const Count slice = (rank_.place() + turn) % wave_.slices;
+  for (Count i = 0; i < wave_.slices; ++i) {
+    const Count slice = (rank_.place() + i) % wave_.slices;
     const Slice to = wave_.slice(piece, slice);
     builder_.accumulate(builder_.input(wave_.vector(to)), to, flag(piece, slice));
     if (tells && slice == 0) builder_.piggyback_last();
@@ -31,7 +31,7 @@ void Sum::add() {
 
 bool Sum::combines(Count slice) const {
   const Rank driver = rank_.nodes().place(rank_.driver(wave_.lane));
-  return (driver + slice) % mates() == rank_.place();
+  return (driver + slice) % rank_.size() == rank_.place();
 }
 
 void Sum::combine(Count piece, bool tells) {
@@ -39,14 +39,14 @@ void Sum::combine(Count piece, bool tells) {
   for (Count number = 0; number < wave_.slices; ++number) {
     if (!combines(number)) continue;
     const Slice slice = wave_.slice(piece, number);
-    for (Rank place = 0; place < mates(); ++place) {
+    for (Rank place = 0; place < rank_.size(); ++place) {
       if (place == rank_.place()) continue;
-      builder_.await(wave_.cell(slice, place, mates()), filled(piece, place), 1);
+      builder_.await(wave_.cell(slice, place, rank_.size()), filled(piece, place), 1);
       if (!tells || number > 0) continue;
       builder_.piggyback_last();
       told_.push_back(builder_.last());
     }
-    combine_cells(slice, 0, mates());
+    combine_cells(slice, 0, rank_.size());
     if (rank_.drives(wave_.lane)) continue;  // no other rank awaits it
     builder_.signal(slice, flag(piece, number));
     if (tells && number == 0) builder_.piggyback_last();
@@ -64,15 +64,15 @@ void Sum::combine_cells(const Slice& slice, Rank first, Rank end) {
   const Rank middle = first + (end - first) / 2;
   combine_cells(slice, first, middle);
   combine_cells(slice, middle, end);
-  builder_.combine(wave_.cell(slice, middle - 1, mates()), wave_.cell(slice, end - 1, mates()),
-                   Into::right);
+  builder_.combine(wave_.cell(slice, middle - 1, rank_.size()),
+                   wave_.cell(slice, end - 1, rank_.size()), Into::right);
 }
 
 std::vector<OpIndex> Sum::await(Count piece, bool tells) const {
   std::vector<OpIndex> known = tells ? told_ : std::vector<OpIndex>{};
   for (Count slice = 0; slice < wave_.slices; ++slice) {
     if (cells() && combines(slice)) continue;
-    builder_.await(wave_.slice(piece, slice), flag(piece, slice), cells() ? 1 : mates());
+    builder_.await(wave_.slice(piece, slice), flag(piece, slice), cells() ? 1 : rank_.size());
     if (!tells || slice > 0) continue;
     builder_.piggyback_last();
     known = {builder_.last()};

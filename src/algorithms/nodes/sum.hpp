@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "algorithms/nodes/waves.hpp"
+#include "algorithms/nodes/cut.hpp"
 
 namespace latecomer {
 
@@ -33,11 +33,10 @@ class Sum {
 
  private:
   [[nodiscard]] bool cells() const { return wave_.stride > 0; }
-  [[nodiscard]] Rank mates() const { return rank_.mates(); }
-  /// Whether this rank combines such slices. The driver's come first.
+  /// True if this rank combines such slices. The driver's come first.
   [[nodiscard]] bool combines(Count slice) const;
   [[nodiscard]] std::int32_t filled(Count piece, Rank place) const {
-    return filled_[static_cast<std::size_t>(piece * mates() + place)];
+    return filled_[static_cast<std::size_t>(piece * rank_.size() + place)];
   }
   void combine_cells(const Slice& slice, Rank first, Rank end);
 

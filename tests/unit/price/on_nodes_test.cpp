@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/drivers.hpp"
 #include "base/random.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
@@ -40,7 +40,7 @@ TEST(OnNodes, ChoicesTakeNodesWhereRanksShareThem) {
     for (const auto& arrivals : {std::vector<Seconds>{}, one_late(16)}) {
       for (const std::string_view name : {"fastest", "auto"}) {
         const Plan plan = planned(name, problem, kGigabit, placement, arrivals);
-        EXPECT_EQ(plan.algorithm, kNodesRow);
+        EXPECT_EQ(plan.algorithm, "nodes");
         EXPECT_EQ(plan.placement, placement);
         // It is faster than the best flat program, whose messages share links.
         const std::vector<Seconds> times =
@@ -60,14 +60,14 @@ TEST(OnNodes, NothingChangesWhereEachRankHasANode) {
     const Problem problem{collective, 9, 20000, 4};
     for (const std::string_view name : {"fastest", "auto"}) {
       const Plan without = planned(name, problem, kGigabit, {}, one_late(9));
-      EXPECT_NE(without.algorithm, kNodesRow);
+      EXPECT_NE(without.algorithm, "nodes");
       EXPECT_EQ(planned(name, problem, kGigabit, apart, one_late(9)), without);
       const Algorithm& row = find_algorithm(collective, name);
       EXPECT_EQ(planning_cost(row, problem, kGigabit, apart),
                 planning_cost(row, problem, kGigabit));
     }
     for (const Algorithm& row : registry(collective)) {
-      EXPECT_EQ(competes_on(row, apart), !is_for_nodes(row)) << row.name;
+      EXPECT_EQ(competes_on(row, apart), !row.lifts) << row.name;
       EXPECT_EQ(ways(row, problem, kGigabit, apart, false).size(), 1U);
     }
   }
@@ -92,7 +92,7 @@ TEST(OnNodes, OperatorsThatDoNotCommuteHaveCellsWhereNodesAreContiguous) {
   problem.commutative = false;
   const Placement placement = consecutive_placement(8, 4);
   const Plan plan = planned("auto", problem, kGigabit, placement, one_late(8));
-  EXPECT_EQ(plan.algorithm, kNodesRow);
+  EXPECT_EQ(plan.algorithm, "nodes");
   EXPECT_EQ(plan.placement, placement);
   EXPECT_EQ(plan.parameters.at("cells"), 1);
 }
@@ -102,7 +102,7 @@ TEST(OnNodes, OperatorsThatDoNotCommuteGoAmongAllRanksOfOtherNodes) {
   problem.commutative = false;
   const Placement placement = {0, 1, 0, 1, 0, 1, 0, 1};
   const Plan plan = planned("auto", problem, kGigabit, placement, one_late(8));
-  EXPECT_EQ(plan.algorithm, kNodesRow);
+  EXPECT_EQ(plan.algorithm, "nodes");
   EXPECT_TRUE(plan.placement.empty());
   // Its messages share links.
   EXPECT_GT(balanced_time(plan, kGigabit, placement), 2 * balanced_time(plan, kGigabit));
@@ -133,7 +133,7 @@ TEST(OnNodes, ManyRanksArePricedWithoutARun) {
   const Placement placement = consecutive_placement(ranks, 50);
   const auto arrivals = one_late(ranks);
   const Plan plan = planned("auto", sum_of(ranks, 1 << 18), kGigabit, placement, arrivals);
-  EXPECT_EQ(plan.algorithm, kNodesRow);
+  EXPECT_EQ(plan.algorithm, "nodes");
   const Seconds price = mean_after_last(plan, kGigabit, arrivals, placement);
   EXPECT_GT(price, kGigabit.beta * (1 << 20));
   EXPECT_LT(price, 4 * kGigabit.beta * (1 << 20));
@@ -168,7 +168,7 @@ TEST(OnNodes, RivalsAreProgramsAmongTheNodes) {
   for (const Rival& rival : found) {
     const Plan plan =
         make_plan(*rival.choice.algorithm, problem, rival.choice.parameters, knowledge);
-    EXPECT_EQ(plan.algorithm, kNodesRow);
+    EXPECT_EQ(plan.algorithm, "nodes");
     EXPECT_EQ(plan.inner.front().algorithm, rival.name);
     EXPECT_NE(rival.name, fastest.inner.front().algorithm);
   }
@@ -202,7 +202,7 @@ TEST(OnNodes, AnAllreduceIsPricedByItsLastExit) {
 }
 
 TEST(OnNodes, PlanningCountsTheOperationsOnMemory) {
-  const Algorithm& row = find_algorithm(Collective::allreduce, kNodesRow);
+  const Algorithm& row = find_algorithm(Collective::allreduce, "nodes");
   const Placement placement = consecutive_placement(16, 4);
   const Seconds brief = planning_cost(row, sum_of(16, 100), kGigabit, placement);
   const Seconds longer = planning_cost(row, sum_of(16, 1 << 20), kGigabit, placement);

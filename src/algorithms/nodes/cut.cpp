@@ -1,19 +1,16 @@
-#include "algorithms/nodes/waves.hpp"
+#include "algorithms/nodes/cut.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/nodes/cells.hpp"
-#include "algorithms/nodes/lanes.hpp"
-#include "algorithms/nodes/plans.hpp"
+#include "algorithms/nodes/lift.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr Count kShortestSlice = 4096;   // bytes that ranks take turns at
-constexpr Count kShortestPiece = 32768;  // bytes that leave as soon as they are complete
-constexpr Count kMostPieces = 64;
+constexpr std::string_view kCells = "cells";
+constexpr std::string_view kLanes = "lanes";
 constexpr Count kShortestLane = 131072;  // bytes, of two lanes
 constexpr Count kLongerLane = 524288;    // bytes, of three or more
 constexpr double kMostLanes = 4;
@@ -29,28 +26,24 @@ Count usual_pieces(Count bytes, const Nodes& nodes) {
   return std::clamp<Count>(bytes / piece, 1, kMostPieces);
 }
 
-/// The waves of a vector of which the node's buffer holds so many copies.
-Count waves_for(const Problem& problem, Count copies) {
-  const Count most = std::max<Count>(1, kMaxNodeBytes / problem.element_bytes / copies);
-  return (problem.count + most - 1) / most;
-}
-
-/// The vectors side by side in the buffer of the fullest node.
-Count copies_of(const Plan& plan, const Nodes& nodes) { return has_cells(plan) ? nodes.most() : 1; }
-
-/// The flags of a piece that its slices need not share.
+/// The flags of a piece, but for those of its slices.
 Count flags_of_piece(const Plan& plan, const Nodes& nodes) {
   return 2 + (has_cells(plan) ? Count{nodes.most()} : 0);
 }
 
 bool waves_fit(const Problem& problem, Count copies, Count flags) {
   return problem.element_bytes <= kMaxNodeBytes / copies &&
-         waves_for(problem, copies) <= kMaxNodeFlags / flags;
+         number_of_waves(problem, copies) <= kMaxNodeFlags / flags;
 }
 
 }  // namespace
 
-Count number_of_waves(const Problem& problem) { return waves_for(problem, 1); }
+Count number_of_waves(const Problem& problem, Count copies) {
+  const Count most = std::max<Count>(1, kMaxNodeBytes / problem.element_bytes / copies);
+  return (problem.count + most - 1) / most;
+}
+
+Count copies_of(const Plan& plan, const Nodes& nodes) { return has_cells(plan) ? nodes.most() : 1; }
 
 /// An operator that does not commute takes the vectors in the order of ranks, node by node.
 bool goes_in_waves(const Problem& problem, const Placement& placement) {
@@ -61,7 +54,7 @@ bool goes_in_waves(const Problem& problem, const Placement& placement) {
 }
 
 std::vector<Problem> waves_among(const Plan& plan, const Nodes& nodes) {
-  const Count parts = waves_for(plan.problem, copies_of(plan, nodes)) * lanes_of(plan);
+  const Count parts = number_of_waves(plan.problem, copies_of(plan, nodes)) * lanes_of(plan);
   const Partition lengths(plan.problem.count, parts);
   std::vector<Problem> all = {problem_among(plan.problem, nodes, lengths.longest())};
   const Count last = lengths.range(parts - 1).count;
@@ -78,7 +71,7 @@ Cost cost_of_waves(const Plan& plan) {
   wave.sent *= lanes;
   wave.exchanged *= lanes;
   const Count waves =
-      waves_for(plan.problem, copies_of(plan, Nodes(plan.placement, plan.problem.ranks)));
+      number_of_waves(plan.problem, copies_of(plan, Nodes(plan.placement, plan.problem.ranks)));
   for (Count i = waves; i > 0; --i) all = all + wave;
   return all;
 }
@@ -91,7 +84,7 @@ void fill_lanes(Plan& plan, const Knowledge& knowledge) {
     return;
   }
   if (lanes == 0 && !apart(plan.problem, knowledge)) {
-    // A driver adds and copies as each of its mates does, besides it combines what comes.
+    // A driver adds and copies as each rank of its node does, besides it combines what comes.
     const Network& network = knowledge.network;
     const Seconds work = 2 * network.local_beta + network.gamma;
     const double needed = std::ceil(work / std::max(network.beta, work / kMostLanes));
@@ -105,6 +98,47 @@ void fill_lanes(Plan& plan, const Knowledge& knowledge) {
   lanes = std::clamp<Count>(lanes, 1, std::max<Count>(1, most));
 }
 
+bool has_cells(const Plan& plan) {
+  if (!plan.problem.commutative) return true;
+  const auto found = plan.parameters.find(kCells);
+  return found != plan.parameters.end() && found->second > 0;
+}
+
+Parameter cells_parameter() {
+  return {kCells,
+          "1: each rank has a part of the node's buffer, and vectors are combined in the order of "
+          "ranks; 0: ranks add to one vector as they come; default: 0, and always 1 for operators "
+          "that do not commute",
+          0,
+          {}};
+}
+
+void fill_cells(Plan& plan) {
+  Count& cells = plan.parameters.try_emplace(std::string(kCells), 0).first->second;
+  cells = plan.problem.commutative ? std::min<Count>(cells, 1) : 1;
+}
+
+Count lanes_of(const Plan& plan) {
+  const auto found = plan.parameters.find(kLanes);
+  return found == plan.parameters.end() ? 1 : std::max<Count>(1, found->second);
+}
+
+Parameter lanes_parameter() {
+  return {
+      kLanes,
+      "drivers of a node, each for a part of the vector; default: 1, or up to 4 where a process "
+      "combines more slowly than the link brings",
+      1,
+      {}};
+}
+
+bool apart(const Problem& problem, const Knowledge& knowledge) {
+  if (knowledge.arrivals.empty()) return false;
+  const auto [least, most] =
+      std::minmax_element(knowledge.arrivals.begin(), knowledge.arrivals.end());
+  return *most - *least > knowledge.network.transfer(problem.bytes()) / 4;
+}
+
 Parameter pieces_parameter() {
   return {"pieces",
           "of the vector, which leave a node one by one; default: of 32 KiB, on one node of up to "
@@ -113,14 +147,13 @@ Parameter pieces_parameter() {
           {}};
 }
 
-void fill_pieces(Plan& plan, Turns turns) {
+void fill_pieces(Plan& plan) {
   Count& pieces = plan.parameters.try_emplace("pieces", 0).first->second;
-  pieces =
-      among_all(plan) ? 1 : Cuts(plan, Nodes(plan.placement, plan.problem.ranks), turns).pieces;
+  pieces = among_all(plan) ? 1 : Cut(plan, Nodes(plan.placement, plan.problem.ranks)).pieces;
 }
 
-Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
-    : waves(waves_for(plan.problem, copies_of(plan, nodes))), lanes(lanes_of(plan)) {
+Cut::Cut(const Plan& plan, const Nodes& nodes)
+    : waves(number_of_waves(plan.problem, copies_of(plan, nodes))), lanes(lanes_of(plan)) {
   const Count longest = Partition(plan.problem.count, waves * lanes).longest();
   const Count flags = kMaxNodeFlags / (waves * lanes);  // of a wave
   const Count each = flags_of_piece(plan, nodes);       // and one for each slice
@@ -128,7 +161,7 @@ Cuts::Cuts(const Plan& plan, const Nodes& nodes, Turns turns)
   const Count asked = plan.parameters.at("pieces");
   pieces = asked > 0 ? asked : usual_pieces(bytes, nodes);
   pieces = std::clamp<Count>(pieces, 1, std::max<Count>(1, std::min(flags / (each + 1), longest)));
-  const Count most = turns == Turns::none ? 1 : nodes.most();
+  const Count most = combines(plan.problem.collective) ? nodes.most() : 1;
   slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1,
                              std::min<Count>(most, flags / pieces - each));
 }
@@ -146,18 +179,23 @@ Slice Wave::slice(Count piece, Count slice) const {
   return whole.part(part.begin, part.count);
 }
 
-std::vector<std::vector<Wave>> lanes_of_waves(const Plan& plan, const NodeRank& rank, Turns turns,
-                                              Builder& builder) {
-  const Cuts cuts(plan, rank.nodes(), turns);
-  const Partition parts(plan.problem.count, cuts.waves * cuts.lanes);
-  std::vector<std::vector<Wave>> waves(static_cast<std::size_t>(cuts.waves));
+std::vector<Slice> Wave::all_pieces() const {
+  std::vector<Slice> all;
+  for (Count i = 0; i < pieces; ++i) all.push_back(piece(i));
+  return all;
+}
+
+std::vector<std::vector<Wave>> waves_of(const Plan& plan, const NodeRank& rank, Builder& builder) {
+  const Cut cut(plan, rank.nodes());
+  const Partition parts(plan.problem.count, cut.waves * cut.lanes);
+  std::vector<std::vector<Wave>> waves(static_cast<std::size_t>(cut.waves));
   Count most = 0;
-  for (Count number = 0; number < cuts.waves; ++number) {
+  for (Count number = 0; number < cut.waves; ++number) {
     Count begin = 0;
-    for (Count lane = 0; lane < cuts.lanes; ++lane) {
-      const Range range = parts.range(number * cuts.lanes + lane);
+    for (Count lane = 0; lane < cut.lanes; ++lane) {
+      const Range range = parts.range(number * cut.lanes + lane);
       waves[static_cast<std::size_t>(number)].push_back(
-          {number, number + 1 == cuts.waves, range, begin, lane, cuts.pieces, cuts.slices});
+          {number, number + 1 == cut.waves, range, begin, lane, cut.pieces, cut.slices});
       begin += range.count;
     }
     most = std::max(most, begin);
@@ -165,19 +203,11 @@ std::vector<std::vector<Wave>> lanes_of_waves(const Plan& plan, const NodeRank& 
   if (has_cells(plan)) {
     for (std::vector<Wave>& lanes : waves) {
       lanes.front().stride = most;
-      lanes.front().begin = (rank.mates() - 1) * most;
+      lanes.front().begin = (rank.size() - 1) * most;
     }
-    most *= rank.mates();
+    most *= rank.size();
   }
   if (!rank.alone()) builder.node(most);
-  return waves;
-}
-
-std::vector<Wave> waves_of(const Plan& plan, const NodeRank& rank, Turns turns, Builder& builder) {
-  std::vector<Wave> waves;
-  for (const auto& lanes : lanes_of_waves(plan, rank, turns, builder)) {
-    waves.push_back(lanes.front());
-  }
   return waves;
 }
 
@@ -186,41 +216,6 @@ Plan plan_of(const Plan& plan, const Wave& wave) {
   Plan inner = longer ? plan.inner.front() : plan.inner.back();
   inner.telemetry = inner.telemetry && wave.lane == 0;
   return inner;
-}
-
-PieceFlags::PieceFlags(const Wave& wave, Builder& builder) : wave_(wave) {
-  for (Count piece = 0; piece < wave.pieces; ++piece) flags_.push_back(builder.flag());
-}
-
-void PieceFlags::signal(Builder& builder) const {
-  for (Count piece = 0; piece < wave_.pieces; ++piece) signal(piece, builder);
-}
-
-void PieceFlags::signal(Count piece, Builder& builder) const {
-  builder.signal(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)]);
-}
-
-void PieceFlags::signal_end_of_use(Count piece, Builder& builder) const {
-  builder.signal_end_of_use(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)]);
-}
-
-void PieceFlags::signal_end_of_use(Builder& builder) const {
-  if (empty()) return;
-  for (Count piece = 0; piece < wave_.pieces; ++piece) signal_end_of_use(piece, builder);
-}
-
-void PieceFlags::await(Count piece, Rank count, Builder& builder) const {
-  builder.await(wave_.piece(piece), flags_[static_cast<std::size_t>(piece)], count);
-}
-
-void PieceFlags::await(Rank count, Builder& builder) const {
-  if (empty()) return;
-  for (Count piece = 0; piece < wave_.pieces; ++piece) {
-    const Slice last = wave_.piece(piece);
-    const Slice all =
-        wave_.stride == 0 ? last : Slice{Buffer::node, 0, last.end()};  // the cells of all ranks
-    builder.await(all, flag(piece), count);
-  }
 }
 
 }  // namespace latecomer

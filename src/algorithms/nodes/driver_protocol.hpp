@@ -1,16 +1,17 @@
-// The protocol of a rank that drives its node: its own part, which is a program like that of its
-// mates, beside the node's share in a protocol among nodes. Both use the rank's transport, which
-// runs one local operation at a time: other nodes wait for the node's, so these come first.
+// The protocol of a rank that drives its node: its own program, like that of the other ranks there,
+// beside the node's side of a protocol among nodes. Both use the rank's transport, which runs one
+// local operation at a time: other nodes wait for the node's, so these come first.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "algorithms/nodes/node_share.hpp"
+#include "algorithms/nodes/node_protocol.hpp"
 #include "engine/program_executor.hpp"
 
 namespace latecomer {
@@ -34,9 +35,9 @@ class DriverProtocol final : public Protocol {
  private:
   enum class Whose : std::uint8_t { node, own };
   /// The transport of one of the two.
-  class Part final : public Transport {
+  class Port final : public Transport {
    public:
-    Part(DriverProtocol& driver, Whose whose) : driver_(driver), whose_(whose) {}
+    Port(DriverProtocol& driver, Whose whose) : driver_(driver), whose_(whose) {}
     void post(const Operation& operation, Token token, PostOptions options) override;
     void send_control(Rank peer, ControlWords words) override;
 
@@ -50,9 +51,9 @@ class DriverProtocol final : public Protocol {
 
   Transport& transport_;
   Progress progress_;
-  Part node_part_{*this, Whose::node};
-  Part own_part_{*this, Whose::own};
-  NodeShare node_;
+  Port node_port_{*this, Whose::node};
+  Port own_port_{*this, Whose::own};
+  NodeProtocol node_;
   std::unique_ptr<Protocol> own_;
   std::array<std::optional<Posted>, 2> locals_;  // to run: the node's, its own
   std::optional<Token> running_;                 // the local operation under way

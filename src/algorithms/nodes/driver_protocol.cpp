@@ -1,4 +1,4 @@
-#include "algorithms/nodes/driver.hpp"
+#include "algorithms/nodes/driver_protocol.hpp"
 
 namespace latecomer {
 
@@ -7,15 +7,15 @@ DriverProtocol::DriverProtocol(const ProgramExecutor& own, const Executor& among
                                Transport& transport, const ProtocolOptions& options)
     : transport_(transport),
       progress_(own.context().progress),
-      node_(among, vector, drivers, own.context().plan_hash, node_part_, options),
-      own_(own.create_protocol(own_part_, options)) {}
+      node_(among, vector, drivers, own.context().plan_hash, node_port_, options),
+      own_(own.create_protocol(own_port_, options)) {}
 
 void DriverProtocol::start() {
   if (progress_ == Progress::background) begin();
   own_->start();
 }
 
-/// The node's share needs the driver, or its thread, but not the driver's arrival.
+/// The node's side needs the driver, or its thread, but not the driver's arrival.
 void DriverProtocol::begin() {
   begun_ = true;
   node_.start();
@@ -60,7 +60,7 @@ std::string DriverProtocol::waiting_for() const {
 
 // --- One transport for two ---
 
-/// Runs the next local operation, if none is under way.
+/// Runs the next local operation, if none is under way. Each of the two has one at a time.
 void DriverProtocol::next_local() {
   for (std::optional<Posted>& local : locals_) {
     if (running_ || !local) continue;
@@ -72,14 +72,14 @@ void DriverProtocol::next_local() {
 }
 
 /// Each of the two has one local operation at a time.
-void DriverProtocol::Part::post(const Operation& operation, Token token, PostOptions options) {
+void DriverProtocol::Port::post(const Operation& operation, Token token, PostOptions options) {
   const Token marked = 2 * token + static_cast<Token>(whose_);
   if (!is_local(operation)) return driver_.transport_.post(operation, marked, options);
   driver_.locals_[static_cast<std::size_t>(whose_)] = {operation, marked, options};
   driver_.next_local();
 }
 
-void DriverProtocol::Part::send_control(Rank peer, ControlWords words) {
+void DriverProtocol::Port::send_control(Rank peer, ControlWords words) {
   driver_.transport_.send_control(peer, words);
 }
 

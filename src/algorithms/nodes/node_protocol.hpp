@@ -1,4 +1,4 @@
-// A node's share in a protocol among nodes, as the node's driver carries it out. The vector is the
+// A node's side of a protocol among nodes, as the node's driver carries it out. The vector is the
 // node's buffer; the node arrives when the first part of the sum of its ranks' vectors is there.
 // Operations wait for the parts that they touch, and results are signalled to the node's ranks as
 // the protocol settles them.
@@ -17,23 +17,23 @@ namespace latecomer {
 /// The vector of a node, and the flags by which its ranks tell each other of it. A rank that is
 /// alone on its node needs neither: its buffers are the node's.
 struct NodeVector {
-  struct Part {
+  struct Flagged {
     Slice slice;
     std::int32_t flag = -1;
   };
   Slice whole;
-  std::vector<Part> sums;     // in order, all of it; the flags count the node's ranks
-  std::vector<Part> results;  // likewise; the flags count the driver alone
-  Rank ranks = 1;             // of the node
-  bool tells = false;         // the first parts carry arrival stamps
+  std::vector<Flagged> sums;     // in order, all of it; the flags count the node's ranks
+  std::vector<Flagged> results;  // likewise; the flags count the driver alone
+  Rank ranks = 1;                // of the node
+  bool tells = false;            // the first parts carry arrival stamps
 };
 
-class NodeShare final : public Protocol, private Transport {
+class NodeProtocol final : public Protocol, private Transport {
  public:
   /// `among`: of the node, by a plan of as many ranks as there are nodes. `plan_hash`: of the plan
   /// that the ranks follow. All references must outlive it.
-  NodeShare(const Executor& among, const NodeVector& vector, const Drivers& drivers,
-            std::uint64_t plan_hash, Transport& transport, const ProtocolOptions& options);
+  NodeProtocol(const Executor& among, const NodeVector& vector, const Drivers& drivers,
+               std::uint64_t plan_hash, Transport& transport, const ProtocolOptions& options);
 
   /// Begins when the driver is there, or its progress thread.
   void start() override;

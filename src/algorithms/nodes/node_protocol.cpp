@@ -1,4 +1,4 @@
-#include "algorithms/nodes/node_share.hpp"
+#include "algorithms/nodes/node_protocol.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +12,9 @@ constexpr Token kKinds = 4;
 
 }  // namespace
 
-NodeShare::NodeShare(const Executor& among, const NodeVector& vector, const Drivers& drivers,
-                     std::uint64_t plan_hash, Transport& transport, const ProtocolOptions& options)
+NodeProtocol::NodeProtocol(const Executor& among, const NodeVector& vector, const Drivers& drivers,
+                           std::uint64_t plan_hash, Transport& transport,
+                           const ProtocolOptions& options)
     : vector_(vector),
       drivers_(drivers),
       plan_hash_(plan_hash),
@@ -21,14 +22,14 @@ NodeShare::NodeShare(const Executor& among, const NodeVector& vector, const Driv
       transport_(transport),
       protocol_(among.create_protocol(*this, options)),
       summed_(vector.sums.size(), false) {
-  for (const NodeVector::Part& part : vector.results) unsettled_.push_back(part.slice.count);
+  for (const auto& [slice, flag] : vector.results) unsettled_.push_back(slice.count);
 }
 
-Token NodeShare::token(Kind kind, std::size_t number) {
+Token NodeProtocol::token(Kind kind, std::size_t number) {
   return static_cast<Token>(number) * kKinds + static_cast<Token>(kind);
 }
 
-void NodeShare::start() {
+void NodeProtocol::start() {
   protocol_->start();
   open_ += vector_.sums.size();
   for (std::size_t i = 0; i < vector_.sums.size(); ++i) {
@@ -38,11 +39,11 @@ void NodeShare::start() {
   }
 }
 
-void NodeShare::arrive() {
+void NodeProtocol::arrive() {
   if (vector_.sums.empty()) protocol_->arrive();
 }
 
-void NodeShare::completed(const Completion& completion) {
+void NodeProtocol::completed(const Completion& completion) {
   const std::size_t number = completion.token / kKinds;
   switch (static_cast<Kind>(completion.token % kKinds)) {
     case Kind::among: {
@@ -60,18 +61,18 @@ void NodeShare::completed(const Completion& completion) {
   }
 }
 
-void NodeShare::on_control(Rank from, ControlWords words) {
+void NodeProtocol::on_control(Rank from, ControlWords words) {
   protocol_->on_control(drivers_.nodes.node(from), words);
 }
 
-Status NodeShare::status() const {
+Status NodeProtocol::status() const {
   const Status status = protocol_->status();
   return status == Status::done && open_ > 0 ? Status::running : status;
 }
 
-const std::string& NodeShare::failure() const { return protocol_->failure(); }
+const std::string& NodeProtocol::failure() const { return protocol_->failure(); }
 
-std::string NodeShare::waiting_for() const {
+std::string NodeProtocol::waiting_for() const {
   if (parts_summed_ < vector_.sums.size()) {
     return "for the sum of its node, of which " + std::to_string(parts_summed_) + " of " +
            std::to_string(vector_.sums.size()) + " parts are there";
@@ -81,7 +82,7 @@ std::string NodeShare::waiting_for() const {
 
 // --- The sum of the node ---
 
-void NodeShare::summed(std::size_t part) {
+void NodeProtocol::summed(std::size_t part) {
   const bool arrived = parts_summed_ > 0;
   summed_[part] = true;
   while (parts_summed_ < summed_.size() && summed_[parts_summed_]) ++parts_summed_;
@@ -90,13 +91,13 @@ void NodeShare::summed(std::size_t part) {
 }
 
 /// True if the sum is there up to the end of the slice.
-bool NodeShare::is_there(const Slice& slice) const {
+bool NodeProtocol::is_there(const Slice& slice) const {
   return slice.buffer != Buffer::node || slice.empty() || parts_summed_ == summed_.size() ||
          slice.end() <= vector_.sums[parts_summed_].slice.begin;
 }
 
 /// Posts operations in their order, as long as all that they touch of the vector is summed.
-void NodeShare::release(Held& queue) const {
+void NodeProtocol::release(Held& queue) const {
   while (!queue.empty() && is_there(queue.front().operation.source) &&
          is_there(queue.front().operation.target)) {
     const Posted next = queue.front();
@@ -108,12 +109,12 @@ void NodeShare::release(Held& queue) const {
 // --- The transport of the protocol among the nodes ---
 
 /// The protocol's input and output are the vector of the node.
-Slice NodeShare::place(const Slice& slice) const {
+Slice NodeProtocol::place(const Slice& slice) const {
   if (vector_.sums.empty() || slice.buffer == Buffer::scratch) return slice;
   return vector_.whole.part(slice.begin, slice.count);
 }
 
-void NodeShare::post(const Operation& operation, Token number, PostOptions options) {
+void NodeProtocol::post(const Operation& operation, Token number, PostOptions options) {
   if (has_flag(operation)) throw Error("operation", to_text(operation), "one among nodes");
   Operation lifted = operation;
   lifted.source = place(operation.source);
@@ -125,7 +126,7 @@ void NodeShare::post(const Operation& operation, Token number, PostOptions optio
 }
 
 /// Signals the parts of the result of which this slice was the last that lacked.
-void NodeShare::settled(const Slice& result) {
+void NodeProtocol::settled(const Slice& result) {
   const Slice there = place(result);
   for (std::size_t i = 0; i < vector_.results.size(); ++i) {
     const auto& [slice, flag] = vector_.results[i];
@@ -139,7 +140,7 @@ void NodeShare::settled(const Slice& result) {
   }
 }
 
-void NodeShare::send_control(Rank peer, ControlWords words) {
+void NodeProtocol::send_control(Rank peer, ControlWords words) {
   transport_.send_control(drivers_.of(peer), words);
 }
 

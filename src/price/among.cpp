@@ -1,3 +1,4 @@
+// The choice among nodes, by prices.
 #include "algorithms/nodes/among.hpp"
 
 #include <algorithm>
@@ -5,27 +6,19 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/nodes/lanes.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/nodes/cut.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr std::string_view kAmong = "among";
-
-std::vector<std::string_view> programs_of(std::string_view collective) {
-  std::vector<std::string_view> names;
-  for (const DeclaredRow& declared : declared_rows()) {
-    if (declared.collective != collective || declared.name == "nodes") continue;
-    if (declared.row().executor == nullptr) names.push_back(declared.name);
+/// The programs of the collective, by name: the choices of `among`.
+std::vector<const Algorithm*> programs_of(Collective collective) {
+  std::vector<const Algorithm*> programs;
+  for (const Algorithm& row : registry(collective)) {
+    if (row.is_program()) programs.push_back(&row);
   }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-const Algorithm& chosen(const Plan& plan, Count among) {
-  const auto names = programs_of(to_string(plan.problem.collective));
-  return find_algorithm(plan.problem.collective, names.at(static_cast<std::size_t>(among)));
+  return programs;
 }
 
 /// The first row that takes the operator and is worth its planning; otherwise the first one that
@@ -52,12 +45,6 @@ std::string_view aware_row(const Plan& plan, const Problem& problem, const Knowl
     return {};
   }
   return aware.front();
-}
-
-Seconds balanced_among(const Plan& plan, const Network& network) {
-  const Cost cost = cost_of(plan);
-  return hockney_time(plan.problem, cost, network) -
-         network.saved(cost.sent * plan.problem.element_bytes);
 }
 
 /// The time of work within a node that the messages of a plan do not hide, about: the driver's
@@ -97,51 +84,29 @@ Plan least_among(std::vector<std::pair<Seconds, Plan>> tried, const Network& net
 
 }  // namespace
 
-Parameters parameters_for(const Algorithm& row, const Parameters& given) {
-  Parameters taken;
-  for (const Parameter& parameter : row.parameters) {
-    const auto found = given.find(parameter.name);
-    if (found != given.end() && found->second >= parameter.minimum) taken.insert(*found);
-  }
-  return taken;
-}
-
-Parameter among_parameter(std::string_view collective) {
-  return {kAmong, "the algorithm among the nodes; default: the cheapest", 0,
-          programs_of(collective)};
-}
-
-Parameter segments_among_parameter() {
-  return {"segments",
-          "of the algorithm among the nodes; default: 0, as many as it takes by itself",
-          0,
-          {}};
-}
-
 Plan plan_among(Plan& plan, const Problem& problem, const Knowledge& knowledge,
                 std::span<const std::string_view> aware) {
+  const std::vector<const Algorithm*> programs = programs_of(problem.collective);
   const auto asked = plan.parameters.find(kAmong);
   const auto made = [&](const Algorithm& row) {
     return make_plan(row, problem, parameters_for(row, plan.parameters), knowledge);
   };
   if (asked != plan.parameters.end()) {
-    const Algorithm& row = chosen(plan, asked->second);
+    const Algorithm& row = *programs.at(static_cast<std::size_t>(asked->second));
     if (accepts(row, problem, nullptr)) return made(row);
   }
-  const auto names = programs_of(to_string(problem.collective));
   const std::string_view use_aware = aware_row(plan, problem, knowledge, aware);
   std::vector<std::pair<Seconds, Plan>> tried;
-  for (const std::string_view name : names) {
-    const Algorithm& row = find_algorithm(problem.collective, name);
-    const bool competes = use_aware.empty() ? !row.arrival_aware : name == use_aware;
-    if (!competes || !accepts(row, problem, nullptr)) continue;
-    Plan one = made(row);
-    const Seconds takes = balanced_among(one, knowledge.network);
+  for (const Algorithm* const row : programs) {
+    const bool competes = use_aware.empty() ? !row->arrival_aware : row->name == use_aware;
+    if (!competes || !accepts(*row, problem, nullptr)) continue;
+    Plan one = made(*row);
+    const Seconds takes = balanced_time(one, knowledge.network);
     tried.emplace_back(takes, std::move(one));
   }
   Plan best = least_among(std::move(tried), knowledge.network);
-  const auto place = std::find(names.begin(), names.end(), best.algorithm);
-  plan.parameters[std::string(kAmong)] = place - names.begin();
+  const auto place = std::ranges::find(programs, best.algorithm, &Algorithm::name);
+  plan.parameters[std::string(kAmong)] = place - programs.begin();
   return best;
 }
 
