@@ -112,6 +112,14 @@ class VirtualNetwork {
     }
   };
 
+  // An event of a flag: the token, and whether piggyback data are taken or an accumulate was
+  // refused.
+  static constexpr std::size_t kTakes = 1;
+  static constexpr std::size_t kBusy = 2;
+  [[nodiscard]] static std::size_t flag_event(Token token, std::size_t bits) {
+    return std::size_t{token} << 2 | bits;
+  }
+
   void post(Rank rank, const Posted& posted);
   void send(Rank rank, const Posted& posted);
   void receive(Rank rank, const Posted& posted);

@@ -547,18 +547,18 @@ static int huge(struct where at) {
 #if MPI_VERSION >= 4
 /* For one rank, which the library leaves alone: counts that no int holds, beside ignored ones. */
 static int large_in_place(struct where at) {
-  const MPI_Count many = (MPI_Count)INT_MAX + 2;
-  char* const data = mmap(NULL, (size_t)many, PROT_READ | PROT_WRITE,
+  const MPI_Count beyond = (MPI_Count)INT_MAX + 2;
+  char* const data = mmap(NULL, (size_t)beyond, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   int mistakes = at.ranks != 1;
   WRONG_IF(data == MAP_FAILED);
   if (mistakes != 0) return mistakes;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  WRONG_IF(MPI_Gather_c(MPI_IN_PLACE, 0, MPI_CHAR, data, many, MPI_CHAR, 0, MPI_COMM_WORLD));
-  WRONG_IF(MPI_Scatter_c(data, many, MPI_CHAR, MPI_IN_PLACE, 0, MPI_CHAR, 0, MPI_COMM_WORLD));
-  WRONG_IF(MPI_Allgather_c(MPI_IN_PLACE, 0, MPI_CHAR, data, many, MPI_CHAR, MPI_COMM_WORLD));
-  WRONG_IF(MPI_Allgather_c(MPI_IN_PLACE, many, MPI_CHAR, data, 1, MPI_CHAR, MPI_COMM_WORLD));
-  munmap(data, (size_t)many);
+  WRONG_IF(MPI_Gather_c(MPI_IN_PLACE, 0, MPI_CHAR, data, beyond, MPI_CHAR, 0, MPI_COMM_WORLD));
+  WRONG_IF(MPI_Scatter_c(data, beyond, MPI_CHAR, MPI_IN_PLACE, 0, MPI_CHAR, 0, MPI_COMM_WORLD));
+  WRONG_IF(MPI_Allgather_c(MPI_IN_PLACE, 0, MPI_CHAR, data, beyond, MPI_CHAR, MPI_COMM_WORLD));
+  WRONG_IF(MPI_Allgather_c(MPI_IN_PLACE, beyond, MPI_CHAR, data, 1, MPI_CHAR, MPI_COMM_WORLD));
+  munmap(data, (size_t)beyond);
   return mistakes;
 }
 

@@ -40,10 +40,10 @@ class Channels {
  public:
   /// One MPI request and the bytes that it should have moved.
   struct Piece {
-    MPI_Request request;
-    PendingMessage* pending;
-    MPI_Datatype type;
-    int count;
+    MPI_Request request = MPI_REQUEST_NULL;
+    PendingMessage* pending = nullptr;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int count = 0;
     bool staged = false;
     Piece* next = nullptr;  // of the same channel
   };

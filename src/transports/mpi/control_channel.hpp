@@ -35,7 +35,7 @@ class ControlChannel {
 
  private:
   struct Received {
-    std::uint64_t call;
+    std::uint64_t call = 0;
     Message message;
   };
 

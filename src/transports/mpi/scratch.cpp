@@ -32,7 +32,7 @@ class Store {
     shrink();
     if (bytes == 0) return {};
     const auto fits = [bytes](const Memory& memory) { return memory.capacity >= bytes; };
-    auto found = std::find_if(unused_.begin(), unused_.end(), fits);
+    const auto found = std::find_if(unused_.begin(), unused_.end(), fits);
     if (found != unused_.end()) return take_at(found);
     if (!unused_.empty()) take_at(std::prev(unused_.end()));  // it was too small
     const bool grows = bytes <= Scratch::kKept;  // the next call may need a little more

@@ -85,7 +85,7 @@ TEST(Chooser, RepeatsNoPlanForAnotherProblem) {
   for (int i = 0; i < 40; ++i) {
     const Problem& problem = i % 2 == 0 ? longer : kShort;
     world.call(problem, machine);
-    if (world.last.plan) EXPECT_EQ(world.last.plan->problem.count, problem.count);
+    EXPECT_TRUE(!world.last.plan || world.last.plan->problem.count == problem.count);
   }
 }
 
@@ -366,9 +366,12 @@ TEST(Chooser, SendsStampsAsOftenAsTheyAreWorth) {
       EXPECT_TRUE(world.last.plan->telemetry || !world.last.exchange_arrivals);
     }
     const Seconds each = 10 * 1024 * 20 * Network{}.beta;
-    if (ranks == 16) EXPECT_EQ(stamped, 60);
-    if (ranks == 1024) EXPECT_GT(stamped, 0);
-    if (ranks == 1024) EXPECT_LE(stamped * each, 0.015 * calls);
+    if (ranks == 16) {
+      EXPECT_EQ(stamped, 60);
+    } else {
+      EXPECT_GT(stamped, 0);
+      EXPECT_LE(stamped * each, 0.015 * calls);
+    }
   }
 }
 
