@@ -155,19 +155,19 @@ def suites() -> list[Suite]:
     python = str(BIN / "python")
     core = "build/{}/tests/core_tests"
     jobs = str(os.cpu_count() or 1)
-    pytest = [python, "-m", "pytest", "-q", "-rs"]
+    pytest = [python, "-m", "pytest", "-q", "-rfEs"]
     return [
         Suite("layers", [python, "tools/check_layers.py"]),
         Suite("format", [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
         Suite("ruff", [str(BIN / "ruff"), "check", *PYTHON]),
         Suite("mypy", [str(BIN / "mypy")]),
         Suite("ruff-format", [str(BIN / "ruff"), "format", "--check", *PYTHON]),
+        Suite("tidy", [python, "tools/tidy.py"], compiles=True),
+        Suite("alone", [python, "tools/alone.py"]),
         Suite("core", [core.format("release")], "gtest"),
         Suite("core-asan", ["env", SHORT_ORIGINS, core.format("asan"),
                             "--gtest_filter=-" + ":".join(SLOW)], "gtest",
               needs=sanitized("asan", "core_tests"), compiles=True),
-        Suite("tidy", [python, "tools/tidy.py"], compiles=True),
-        Suite("alone", [python, "tools/alone.py"]),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests"), compiles=True),
         Suite("worlds", ["build/release/worlds/latecomer_worlds", "1", "1000", "12", "80"]),
@@ -283,7 +283,7 @@ def once_more(suite: Suite, output: str) -> tuple[list[str], str]:
         names = sorted(set(re.findall(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", output, re.M)))
         if names and all("::" in name for name in names):
             at = suite.command.index("pytest") + 1
-            return [*suite.command[:at], "-q", "-rs", *names], ", ".join(names)
+            return [*suite.command[:at], "-q", "-rfEs", *names], ", ".join(names)
     return suite.command, suite.name
 
 

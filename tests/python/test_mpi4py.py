@@ -46,8 +46,8 @@ def test_all_is_as_with_mpi4py_itself(name, ranks):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_rank_that_fails_ends_the_job(name):
     job = start_job(name, 2, "broken")
-    assert job.code == 1
-    assert "AssertionError" in job.err
+    assert job.code == 1  # its last words may be lost: the launcher ends with the first rank
+    assert "broken: 0" not in job.out
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -46,6 +46,21 @@ def test_what_passes_alone_is_unsteady_and_kept(tmp_path, capsys):
     assert "== unsteady: once: passed alone" in capsys.readouterr().out
 
 
+def test_of_a_suite_of_pytest_only_what_failed_runs_once_more(tmp_path):
+    """The suites' own options print the names of what failed."""
+    (python_suite,) = (each for each in run_tests.suites() if each.name == "python")
+    at = python_suite.command.index("pytest") + 1
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_two.py").write_text("def test_good(): pass\ndef test_bad(): assert False\n")
+    options = [word for word in python_suite.command[at:] if word.startswith(("-q", "-r"))]
+    suite = Suite("two", [sys.executable, "-m", "pytest", *options, "tests"], "pytest")
+    ended = run_tests.execute(suite.command, 60)
+    command, what = run_tests.once_more(suite, ended.output)
+    assert what == "tests/test_two.py::test_bad"
+    assert command[-1] == what
+
+
 def test_what_fails_twice_has_failed(capsys):
     assert run_all(Suite("bad", python("raise SystemExit(3)"))) == Counts(failed=1)
     assert "== once more, alone:" in capsys.readouterr().out
@@ -78,7 +93,7 @@ def test_only_the_failed_cases_run_again(tmp_path):
         "FAILED tests/python/test_a.py::test_b[x 1] - assert\nERROR tests/python/test_c.py::d\n"
     )
     assert run_tests.once_more(suite, output)[0] == [
-        "py", "-m", "pytest", "-q", "-rs", "tests/python/test_a.py::test_b[x 1]",
+        "py", "-m", "pytest", "-q", "-rfEs", "tests/python/test_a.py::test_b[x 1]",
         "tests/python/test_c.py::d"]  # fmt: skip
     output = "ERROR tests/python/test_c.py\n"  # no test of it could be collected
     assert run_tests.once_more(suite, output)[0] == suite.command
