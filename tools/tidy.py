@@ -33,7 +33,7 @@ def sources_of(unit: Path) -> list[Path]:
 
 
 def units() -> list[Path]:
-    """What clang-tidy is called for: each source in src once, for the first family of MPI."""
+    """The arguments of clang-tidy: each source in src once, for the first family of MPI."""
     compiled = json.loads((BUILD / "compile_commands.json").read_text())
     targets: dict[str, list[Path]] = {}
     for each in compiled:

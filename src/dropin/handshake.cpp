@@ -16,7 +16,7 @@
 namespace latecomer {
 namespace {
 
-/// What the ranks tell each other.
+/// The settings of the ranks that have met so far.
 struct Shared {
   std::uint64_t differing = 0;  // bits of the settings that differ
   std::array<std::uint64_t, kMaxSharedSettings> hashes{};

@@ -8,7 +8,7 @@
 
 namespace latecomer {
 
-/// Of each node the ranks that are expected first; of equal ones the root, otherwise the lowest. A
+/// The ranks of each node that are expected first; of equal ones the root, otherwise the lowest. A
 /// rank that comes later than the first one by more than `patience` drives no lane.
 [[nodiscard]] std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes,
                                                 Count lanes, const std::vector<Seconds>& arrivals,

@@ -14,7 +14,8 @@ from latecomer.mpi import LatecomerError
 from latecomer.mpi.library import handle
 from mpi4py import MPI
 from mpi4py_data import CASES_OF_DATA
-from mpi4py_helpers import COMM, RANK, SIZE, come_late, expect, numbers, refused
+from mpi4py_helpers import COMM, RANK, SIZE, come_late, expect, numbers
+from refusals import refused
 
 
 def old_names():

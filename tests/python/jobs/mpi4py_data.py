@@ -7,7 +7,8 @@ import latecomer
 import numpy as np
 from latecomer.mpi import buffers
 from mpi4py import MPI
-from mpi4py_helpers import COMM, RANK, SIZE, communicators, expect, numbers, refused
+from mpi4py_helpers import COMM, RANK, SIZE, communicators, expect, numbers
+from refusals import refused
 
 TYPES = ("f4", "f8", "i4", "i8", "u1", "c16")
 

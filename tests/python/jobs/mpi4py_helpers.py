@@ -26,16 +26,6 @@ def communicators() -> list[latecomer.Communicator]:
     return [latecomer.Communicator(COMM.Dup(), algorithm=each) for each in (names, "auto")]
 
 
-def refused(error, text, call, *arguments, **more):
-    try:
-        call(*arguments, **more)
-    except error as found:
-        said = str(found)
-    else:
-        raise AssertionError(f"no {error.__name__} with '{text}'")
-    assert text in said, f"'{text}' is not in: {said}"
-
-
 def come_late(rank):
     """This rank goes on 0.2 s after all others said that they do."""
     if rank == RANK:

@@ -12,6 +12,7 @@ import latecomer.torch
 import torch
 import torch.distributed as dist
 from mpi4py import MPI
+from refusals import refused
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -294,16 +295,6 @@ def watched():
     assert found.ranks[0].waiting > 0.1, found
     assert "Rank 1" in str(found)
     refused(ValueError, "every: 0", latecomer.torch.observe, allreduce_hook, every=0)
-
-
-def refused(error, text, call, *arguments, **more):
-    try:
-        call(*arguments, **more)
-    except error as found:
-        said = str(found)
-    else:
-        raise AssertionError(f"no {error.__name__} with '{text}'")
-    assert text in said, f"'{text}' is not in: {said}"
 
 
 def errors():
