@@ -254,6 +254,7 @@ void read_calls(const OfKind& calls, const Numbered& slots, RankFile& file, Shar
     found[static_cast<std::size_t>(slots[call.communicator])][call.overlaps].emplace_back(
         call.sequence, own[at]);
     if (call.overlaps == 0) file.last_exit = std::max(file.last_exit, call.exit);
+    file.slept += call.slept();
   }
   for (std::size_t at = 0; at < found.size(); ++at) {
     file.comms[at].calls = of(found[at][0], shared);

@@ -99,6 +99,7 @@ struct RankFile {
   std::vector<Other> others;
   std::int64_t last_exit =
       std::numeric_limits<std::int64_t>::min();  // of calls that follow each other
+  double slept = 0;                              // nanoseconds, in its collectives
   std::vector<Fault> faults;
 
   /// Counts it with those of equal words; the first one is the example.

@@ -135,7 +135,7 @@ struct Call {
   Kind kind = Kind::call;
   Served served = Served::native;
   std::uint8_t overlaps = 0;  // 1: completed by another call, so others may come in between
-  std::uint8_t reserved = 0;
+  std::uint8_t asleep = 0;    // part of the call that the rank slept, in 255ths
   std::uint32_t communicator = 0;
   std::uint64_t sequence = 0;  // of the collectives on the communicator, from 0
   std::int64_t bytes = -1;     // of the whole vector; -1: not known on this rank
@@ -147,6 +147,11 @@ struct Call {
   std::uint32_t op = 0;
   std::int32_t root = -1;
   std::int32_t element_bytes = 0;
+
+  /// The time that the rank slept, of a call whose times are known.
+  [[nodiscard]] double slept() const {
+    return asleep / 255.0 * static_cast<double>(exit - arrival);
+  }
 };
 
 /// The call that completed a collective whose `overlaps` is 1.

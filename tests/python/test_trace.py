@@ -122,6 +122,17 @@ def test_clocks_that_were_compared_are_taken_as_they_are(tmp_path):
     np.testing.assert_allclose(trace.clock_error, [0, 3e-6])
 
 
+def test_time_asleep_is_that_of_calls_that_are_used(folder):
+    arrival, leave = arrivals_and_exits(12, 3)
+    _patched(folder, native.CALL, "asleep", 51, native.A_CALL)
+    trace = read(folder)
+    slept = 0.2 * (leave - arrival)[-1, 1]
+    np.testing.assert_allclose(trace.slept, [0, slept, 0], atol=1e-8)
+    assert trace.all_slept == trace.slept.sum()
+    _patched(folder, native.CALL, "communicator", 9, native.A_CALL)
+    assert read(folder).all_slept == 0
+
+
 def _append(path, record):
     raw = bytearray(path.read_bytes() + record.tobytes())
     header = np.frombuffer(raw, native.HEADER, 1)

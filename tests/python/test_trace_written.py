@@ -133,6 +133,17 @@ def test_handled_calls_name_their_algorithm(name, programs, tmp_path):
     assert world.served.tolist() == [2, 3] + [0] * 4 + [5] * 3  # the ranks were linked after 3
 
 
+@both_families
+def test_the_report_says_how_long_ranks_slept(name, programs, tmp_path, capsys):
+    folder = tmp_path / "trace"
+    wait = {"LATECOMER_ALGORITHM": "ring", "LATECOMER_WAIT": "sleep"}
+    assert traced(name, programs, folder, **wait).code == 0
+    trace = read(folder)
+    assert 0 < trace.all_slept < 3 * trace.span()[1].max()
+    assert cli.run(["report", str(folder), "--budget", "0"]) == 0
+    assert "freed: Ranks that waited slept for " in capsys.readouterr().out
+
+
 LINKED = r"""
 #include <latecomer/latecomer_mpi.h>
 static float mine[1 << 14], sum[1 << 14];

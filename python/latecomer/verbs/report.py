@@ -270,6 +270,7 @@ def _report(
     from ..report.analysis.answer import HANG
     from ..report.analysis.page import remarks
     from ..report.analysis.parts import lines
+    from ..report.analysis.wording import freed
 
     seen = see(trace, part)
     found = seen.found
@@ -289,6 +290,8 @@ def _report(
         print(folded(line, sys.stdout, HANG))
     for line in lines(found.parts):
         print(line)
+    if found.trace.all_slept:
+        print(f"freed: {freed(found.trace.all_slept)}")
     for line in _what_if_lines(answers, seen.about.mpi) if answers else []:
         print(line)
     sys.stdout.flush()

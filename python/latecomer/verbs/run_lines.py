@@ -24,7 +24,9 @@ def closing_lines(
     if not (job := ended.summary):
         return [*lines, why_inactive(command, ended, wishes.trace)]
     if wishes.verbose or wishes.variables().get("LATECOMER_WAIT"):
-        lines.append(_freed(job["slept_s"] * job["ranks"]))
+        from ..report.analysis.wording import freed
+
+        lines.append(f"freed: {freed(job['slept_s'] * job['ranks'])}")
     if not wishes.verbose:
         return lines
     lines += [f"active on all {job['ranks']} ranks", _calls(job)]
@@ -61,12 +63,6 @@ def why_inactive(command: list[str], ended: Ended, trace: Path | None = None) ->
         "and the program drops LD_PRELOAD, or rank 0 runs on a machine whose files are not seen "
         "here"
     )
-
-
-def _freed(slept: float) -> str:
-    from ..report.analysis.wording import seconds
-
-    return f"freed: Ranks that waited slept for {seconds(slept)}; their cores were free."
 
 
 def _calls(job: Mapping[str, Any]) -> str:

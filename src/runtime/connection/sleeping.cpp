@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kWaitVariable = "LATECOMER_WAIT";
 
 std::atomic<double> all_slept{0};
+thread_local constinit Seconds own_slept = 0;
 
 }  // namespace
 
@@ -45,8 +46,13 @@ int wait_asleep(MPI_Request& request) {
   return code;
 }
 
-void note_slept(Seconds seconds) { all_slept.fetch_add(seconds, std::memory_order_relaxed); }
+void note_slept(Seconds seconds) {
+  all_slept.fetch_add(seconds, std::memory_order_relaxed);
+  own_slept += seconds;
+}
 
 Seconds slept() { return all_slept.load(std::memory_order_relaxed); }
+
+Seconds slept_by_thread() { return own_slept; }
 
 }  // namespace latecomer

@@ -16,9 +16,10 @@ namespace latecomer {
 /// MPI_Wait without a status, asleep. Returns MPI's code.
 int wait_asleep(MPI_Request& request);
 
-/// Notes that this rank has slept for so many seconds while it waited for others. For all threads.
+/// Notes that this thread has slept for so many seconds while it waited for other ranks.
 void note_slept(Seconds seconds);
-/// The seconds so far.
+/// The seconds so far, of all threads and of this one.
 [[nodiscard]] Seconds slept();
+[[nodiscard]] Seconds slept_by_thread();
 
 }  // namespace latecomer

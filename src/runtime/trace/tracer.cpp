@@ -1,9 +1,12 @@
 #include "runtime/trace/tracer.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "runtime/attachment.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/connection/sleeping.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/trace/call_facts.hpp"
 #include "runtime/trace/process_file.hpp"
@@ -42,6 +45,14 @@ void note_clock(CommState& state) {
   record.drift = model.drift;
   record.drift_error = model.drift_error;
   recorder()->add(record);
+}
+
+/// As Call::asleep.
+std::uint8_t part_of(const Call& record, Seconds slept) {
+  const auto whole = static_cast<double>(record.exit - record.arrival);
+  return whole > 0
+             ? static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, 1e9 * slept / whole)))
+             : std::uint8_t{0};
 }
 
 /// Gives the communicator its id, if there is a file.
@@ -115,6 +126,7 @@ TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64
 void TracedCall::enter() {
   record_.communicator = state_.trace.id;
   record_.arrival = now_ns();
+  slept_before_ = slept_by_thread();
   if (!is_on()) return;
   recorder()->enter(record_, collective_, site_);
   is_inside_ = true;
@@ -133,6 +145,7 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
   }
   if (!is_inside_) return;
   record_.served = served;
+  record_.asleep = part_of(record_, slept_by_thread() - slept_before_);
   recorder()->add(record_, with_parameters(algorithm, parameters), name_of(op_));
   is_inside_ = false;
   note_clock(state_);

@@ -90,6 +90,7 @@ class TracedCall {
   std::string_view collective_;
   MPI_Op op_ = MPI_OP_NULL;
   const void* site_ = nullptr;
+  Seconds slept_before_ = 0;
   bool is_inside_ = false;  // the file's status says so
 };
 

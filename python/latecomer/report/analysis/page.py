@@ -26,7 +26,7 @@ from .first import bars, first
 from .lateness import GroupLateness, Lateness
 from .timeline import windows
 from .what_if import distrust
-from .wording import DEFINITIONS, INCOMPARABLE, SAVED, group_name, seconds
+from .wording import DEFINITIONS, INCOMPARABLE, SAVED, freed, group_name, seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -93,6 +93,7 @@ def page(
         bars=bars(found, list(facts.late)),
         said=headline(said),
         verdict=verdict(facts),
+        freed=freed(found.trace.all_slept) if found.trace.all_slept else "",
         shares=sections.shares(found),
         remarks=remarks(found),
         curves=sections.curves(found.groups[0]) if found.groups else None,

@@ -35,6 +35,7 @@ def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -
         "clock": trace.clock,
         "clock_error_s": _number(found.clock_error),
         "run_s": found.run_seconds if trace.between else None,
+        "slept_s": None if trace.slept is None else trace.all_slept,
         "waiting_share": found.waiting_share,
         "moving_share": found.moving_share,
         "last_rank": None if facts.unknown else found.latest,

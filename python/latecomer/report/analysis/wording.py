@@ -26,6 +26,11 @@ def seconds_beside(value: float, other: float) -> str:
     return f"{scale * value:.3g} {unit}"
 
 
+def freed(slept: float) -> str:
+    """The seconds that all ranks slept while they waited, as a sentence."""
+    return f"Ranks that waited slept for {seconds(slept)}; their cores were free."
+
+
 def percent(part: float) -> str:
     """As in "46 %", "0.3 %"."""
     value = 100 * part

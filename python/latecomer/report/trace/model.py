@@ -295,11 +295,17 @@ class Trace:
     between: bool = True  # False: nothing is known of what lies between two calls
     hang: str = ""  # the first call that is not complete, as a sentence without a full stop
     of_device: bool = False  # calls are kernels of a device, which no algorithm of MPI's replaces
+    slept: NDArray[np.float64] | None = None  # by rank: seconds asleep in collectives
 
     @property
     def ranks(self) -> int:
         """The number of ranks."""
         return len(self.hosts)
+
+    @property
+    def all_slept(self) -> float:
+        """The seconds that all ranks slept in collectives; 0 where that is not known."""
+        return 0.0 if self.slept is None else float(self.slept.sum())
 
     def span(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """When each rank began, or entered its first call; and ended, or left its last one.

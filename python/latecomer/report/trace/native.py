@@ -142,8 +142,9 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     together = [matching.together(group) for group in groups]
     offsets = align.align(groups, words, clocks, known, together)
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
-    error = np.full(ranks, np.nan)
+    error, slept = np.full(ranks, np.nan), np.zeros(ranks)
     for rank, file in files.items():
+        slept[rank] = file.slept * _NS
         begin[rank] = offsets[rank].apply(np.array([file.header["begin"] - zero]) * _NS)[0]
         if file.header["end"]:
             end[rank] = offsets[rank].apply(np.array([file.header["end"] - zero]) * _NS)[0]
@@ -174,6 +175,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         overlapping=overlapping,
         others=others_of(files, seconds),
         of_device=of_device,
+        slept=slept,
     )
 
 

@@ -48,7 +48,7 @@ COMMUNICATOR = np.dtype([
 MEMBERS = np.dtype([("kind", "u1"), ("count", "u1"), ("_", "V2"), ("communicator", "<u4"),
                     ("first", "<u4"), ("__", "V4"), ("ranks", "<i4", 12)])  # fmt: skip
 CALL = np.dtype([
-    ("kind", "u1"), ("served", "u1"), ("overlaps", "u1"), ("_", "V1"), ("communicator", "<u4"),
+    ("kind", "u1"), ("served", "u1"), ("overlaps", "u1"), ("asleep", "u1"), ("communicator", "<u4"),
     ("sequence", "<u8"),
     ("bytes", "<i8"), ("arrival", "<i8"), ("exit", "<i8"), ("collective", "<u4"),
     ("site", "<u4"), ("algorithm", "<u4"), ("op", "<u4"), ("root", "<i4"),
@@ -119,6 +119,11 @@ class File:
     def last_exit(self) -> int:
         """The end of all calls, in nanoseconds; below the file's begin if there are none."""
         return int(self.own.last_exit)
+
+    @property
+    def slept(self) -> float:
+        """The time that the rank slept in its collectives, in nanoseconds."""
+        return float(self.own.slept)
 
     def number_texts(self, words: Words) -> None:
         """Give each text its number in the trace."""
