@@ -17,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/parallel.hpp"
+#include "base/threads.hpp"
 #include "lateness/calls.hpp"
 #include "trace/matched_calls.hpp"
 #include "trace/read_file.hpp"

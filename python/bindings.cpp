@@ -14,8 +14,8 @@
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/interruption.hpp"
 #include "base/parse.hpp"
+#include "base/threads.hpp"
 #include "bind_forecast.hpp"
 #include "bind_origin.hpp"
 #include "bind_trace.hpp"

@@ -7,7 +7,6 @@
 
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
 #include "base/parse.hpp"
 #include "patterns/pipeline.hpp"
 

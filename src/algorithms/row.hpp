@@ -27,7 +27,7 @@ struct Parameter {
   std::string_view meaning;  // with its default
   Count minimum;
   std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
-  bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
+  bool factors = false;                   // or a list such as 12x2x2 (base/parse.hpp)
   TakenOver taken_over = TakenOver::no;
   bool waives = false;          // a value may give up what all calls promise: a user alone sets it
   bool names_programs = false;  // the choices are the collective's programs: the registry's to set

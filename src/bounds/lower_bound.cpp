@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "bounds/collectives.hpp"
 
 namespace latecomer {

@@ -5,7 +5,7 @@
 // how far the candidate itself is off; and chance. All are Gaussian. So one call says something
 // about all candidates (docs/decisions/0016-selection.md).
 //
-// All ranks compute the same bits (base/logarithm.hpp).
+// All ranks compute the same bits (base/reproducible.hpp).
 #pragma once
 
 #include <cstddef>

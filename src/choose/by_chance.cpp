@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "forecast/call_sequence.hpp"
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/logarithm.hpp"
+#include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
 #include "price/planning_cost.hpp"

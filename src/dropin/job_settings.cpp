@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 #include "dropin/fast_path.hpp"
 #include "dropin/next.hpp"
 #include "latecomer/latecomer.h"

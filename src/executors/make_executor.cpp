@@ -1,7 +1,7 @@
 #include "executors/make_executor.hpp"
 
 #include "algorithms/registry.hpp"
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "engine/program_executor.hpp"
 
 namespace latecomer {

@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer {
 namespace {

@@ -6,7 +6,7 @@
 #include <queue>
 #include <utility>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "simulate/memory_load.hpp"
 #include "simulate/token_bucket.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/logarithm.hpp"
+#include "base/reproducible.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

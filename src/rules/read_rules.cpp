@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
-#include "base/json_reader.hpp"
+#include "base/json.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
-#include "base/if_memory.hpp"
 #include "runtime/connection/agreement.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 

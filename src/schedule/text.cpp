@@ -1,11 +1,12 @@
 // The text forms of plans and programs, which `show` prints, golden files hold and tests mutate.
+#include "base/text.hpp"
+
 #include <algorithm>
 #include <charconv>
 
 #include "base/error.hpp"
-#include "base/interruption.hpp"
 #include "base/parse.hpp"
-#include "base/text_out.hpp"
+#include "base/threads.hpp"
 #include "schedule/plan.hpp"
 #include "schedule/program.hpp"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/interruption.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
+#include "base/threads.hpp"
 #include "spec/condition.hpp"
 
 namespace latecomer {

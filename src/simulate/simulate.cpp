@@ -1,6 +1,6 @@
 #include "simulate/simulate.hpp"
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "simulate/virtual_network.hpp"
 
 namespace latecomer {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "verify/flags.hpp"
 
 namespace latecomer::verifier {

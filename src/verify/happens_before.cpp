@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::verifier {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::verifier {
 namespace {

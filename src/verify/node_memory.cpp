@@ -1,6 +1,6 @@
 #include "verify/node_memory.hpp"
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "verify/interval_map.hpp"
 
 namespace latecomer::verifier {

@@ -1,6 +1,6 @@
 #include "verify/result.hpp"
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "spec/condition.hpp"
 
 namespace latecomer::verifier {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "verify/ancestry.hpp"
 #include "verify/interval_map.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "spec/condition.hpp"
 
 namespace latecomer::verifier {

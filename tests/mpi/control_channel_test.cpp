@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "executors/make_executor.hpp"
 #include "runner.hpp"

@@ -4,7 +4,7 @@
 
 #include "algorithms/registry.hpp"
 #include "allocations.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"

@@ -2,7 +2,7 @@
 // whose messages take random times.
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"

@@ -7,7 +7,7 @@
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "schedule/program.hpp"
 #include "simulate/checked.hpp"

@@ -7,7 +7,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/sweeps.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"

@@ -5,7 +5,7 @@
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "verify/verify.hpp"
 

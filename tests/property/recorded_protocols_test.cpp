@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "capi/core/verify_plan.hpp"
 #include "reference/sweeps.hpp"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"

@@ -10,7 +10,7 @@
 
 #include "algorithms/cost.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 
 namespace latecomer {

@@ -5,7 +5,7 @@
 
 #include <bit>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "engine/program_executor.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"

@@ -6,7 +6,7 @@
 #include <deque>
 #include <map>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
 #include "telemetry/arrival_stamps.hpp"

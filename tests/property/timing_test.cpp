@@ -12,7 +12,7 @@
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "simulate/simulate.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 
 namespace latecomer::testing {

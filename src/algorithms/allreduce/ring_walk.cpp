@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "algorithms/plan_checks.hpp"
-#include "base/interruption.hpp"
 #include "base/partition.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -5,8 +5,7 @@
 #include <numeric>
 
 #include "algorithms/registry.hpp"
-#include "base/kept.hpp"
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer {
 namespace {

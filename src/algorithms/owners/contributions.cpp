@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::owners {
 

@@ -7,9 +7,8 @@
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/transfers/transfers.hpp"
 #include "base/error.hpp"
-#include "base/kept.hpp"
 #include "base/partition.hpp"
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::owners {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::owners {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "schedule/plan.hpp"
 
 namespace latecomer::owners {

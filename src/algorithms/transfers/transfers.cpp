@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/interruption.hpp"
 #include "base/partition.hpp"
+#include "base/threads.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::transfers {

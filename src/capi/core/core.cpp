@@ -5,7 +5,6 @@
 
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/last_error.hpp"
 #include "capi/core/listing.hpp"
 #include "capi/core/verify_plan.hpp"
 #include "executors/make_executor.hpp"

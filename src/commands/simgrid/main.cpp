@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "algorithms/registry.hpp"
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
 #include "executors/make_executor.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "runtime/call/by_library.hpp"
 #include "runtime/call/call_data.hpp"
 #include "runtime/call/due.hpp"

@@ -1,7 +1,6 @@
 #include "runtime/call/ending.hpp"
 
-#include "base/if_memory.hpp"
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "runtime/report/log.hpp"
 
 namespace latecomer {

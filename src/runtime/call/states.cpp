@@ -1,6 +1,6 @@
 #include "runtime/call/states.hpp"
 
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "runtime/call/by_library.hpp"
 #include "runtime/call/decided.hpp"
 #include "runtime/call/due.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/if_memory.hpp"
+#include "base/error.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
 #include "runtime/connection/hosts.hpp"

@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "base/if_memory.hpp"
+#include "base/error.hpp"
 #include "runtime/finalize.hpp"
 #include "transports/mpi/backoff.hpp"
 

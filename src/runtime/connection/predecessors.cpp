@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/finalize.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/progress/progress_mode.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/call/persistent.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/predecessors.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "rules/read_rules.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/settings/small_file.hpp"

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 #include "choose/belief.hpp"
 #include "choose/wisdom.hpp"
 #include "latecomer/latecomer.h"

@@ -5,7 +5,7 @@
 #include "algorithms/allreduce/generalized/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
+#include "base/parse.hpp"
 #include "patterns/shrinking.hpp"
 #include "verify/verify.hpp"
 

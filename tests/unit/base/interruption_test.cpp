@@ -1,11 +1,10 @@
-#include "base/interruption.hpp"
-
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
+#include "base/threads.hpp"
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/rows.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "price/price.hpp"
 #include "rules/read_rules.hpp"
 #include "unit/choose/made_up_machine.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"

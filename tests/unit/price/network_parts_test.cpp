@@ -5,8 +5,7 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
-#include "base/logarithm.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/nodes/drivers.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
 #include "price/rivals.hpp"

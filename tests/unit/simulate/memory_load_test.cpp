@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

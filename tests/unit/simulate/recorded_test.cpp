@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "executors/make_executor.hpp"
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

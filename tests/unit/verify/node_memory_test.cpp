@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "negative/equivalence.hpp"
 #include "negative/mutants.hpp"
 #include "schedule/builder.hpp"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "negative/equivalence.hpp"
 
 namespace latecomer::verifier {

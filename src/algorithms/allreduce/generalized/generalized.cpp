@@ -17,7 +17,7 @@
 #include "algorithms/allreduce/generalized/walk.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
+#include "base/parse.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -20,8 +20,7 @@
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/segments.hpp"
 #include "base/error.hpp"
-#include "base/kept.hpp"
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::reduce {

@@ -8,7 +8,7 @@
 
 #include "algorithms/owners/timetable.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "algorithms/owners/online_rank.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/reduce/clairvoyant/timetable.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "patterns/powers.hpp"
 #include "reference/reference.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

@@ -1,4 +1,4 @@
-#include "base/logarithm.hpp"
+#include "base/reproducible.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "base/utf8.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 

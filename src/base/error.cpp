@@ -1,8 +1,8 @@
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 
 #include <utility>
 
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer {
 namespace {
