@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/threads.hpp"
-#include "verify/flags.hpp"
+#include "verify/messages.hpp"
 
 namespace latecomer::verifier {
 namespace {

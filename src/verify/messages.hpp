@@ -1,5 +1,4 @@
-// The flags of all nodes, and the operations that count on them. Rule flags: every await of a flag
-// asks for all that count on it; a flag belongs to accumulates of one slice or to signals.
+// Messages and flags, which join the operations of different ranks, and the rules on it.
 #pragma once
 
 #include <vector>
@@ -7,6 +6,27 @@
 #include "verify/words.hpp"
 
 namespace latecomer::verifier {
+
+// Rule matching: the n-th send from a to b belongs to the n-th receive at b from a.
+
+/// The messages of one rank to or from one peer, in program order.
+struct Channel {
+  OpKind kind;  // send or recv
+  Rank peer;
+  std::vector<OpIndex> operations;
+};
+
+/// All messages of a set of programs, and the partner of each.
+struct Messages {
+  std::vector<std::vector<Channel>> channels;          // per rank
+  std::vector<std::vector<std::uint32_t>> channel_of;  // per rank and operation; only of messages
+  std::vector<std::vector<OpIndex>> partner;           // per rank and operation; only of messages
+};
+
+[[nodiscard]] Finding check_matching(Programs programs, Messages& messages);
+
+// The flags of all nodes, and the operations that count on them. Rule flags: every await of a flag
+// asks for all that count on it; a flag belongs to accumulates of one slice or to signals.
 
 /// The flags of all nodes, numbered from 0.
 class Flags {
