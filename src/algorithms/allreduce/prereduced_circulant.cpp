@@ -23,7 +23,7 @@
 #include "base/error.hpp"
 #include "patterns/circulant.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::allreduce {
 namespace {

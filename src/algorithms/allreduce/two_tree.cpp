@@ -19,7 +19,7 @@
 #include "base/partition.hpp"
 #include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/two_trees.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -13,7 +13,7 @@
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/transfers/store.hpp"
 #include "base/partition.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::bcast {
 namespace {

@@ -9,7 +9,7 @@
 #include "algorithms/row.hpp"
 #include "algorithms/transfers/store.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::bcast {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/reduce/chain.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::reduce {
 namespace {

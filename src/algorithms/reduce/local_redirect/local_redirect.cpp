@@ -13,7 +13,7 @@
 #include "algorithms/reduce/local_redirect/local_redirect_protocol.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::reduce {
 namespace {
