@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/nodes/drivers.hpp"
+#include "algorithms/nodes/cut.hpp"
 #include "executors/make_executor.hpp"
 #include "graph/service.hpp"
 #include "price/on_nodes.hpp"

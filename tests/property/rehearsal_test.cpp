@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/cost.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"

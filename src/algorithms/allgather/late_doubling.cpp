@@ -12,7 +12,7 @@
 
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 

@@ -6,7 +6,7 @@
 // terascale Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/error.hpp"
 
 namespace latecomer::allgather {

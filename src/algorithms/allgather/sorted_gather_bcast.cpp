@@ -7,7 +7,7 @@
 // Proficz 2021, listing 3 (BSLB).
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {

@@ -9,9 +9,9 @@
 // order of the linear trees of Proficz 2018.
 #include <algorithm>
 
-#include "algorithms/bcast/chain.hpp"
+#include "algorithms/chains.hpp"
 #include "algorithms/plan_checks.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/partition.hpp"
 #include "patterns/trees.hpp"
 

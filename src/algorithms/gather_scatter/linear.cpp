@@ -8,7 +8,7 @@
 // long receives from one rank at a time. Source: Open MPI; Proficz 2020, as told by Proficz 2021.
 #include "algorithms/plan_checks.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/transfers.hpp"
+#include "algorithms/transfers.hpp"
 
 namespace latecomer {
 namespace {

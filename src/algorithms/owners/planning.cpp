@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "algorithms/plan_checks.hpp"
-#include "algorithms/transfers/transfers.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"
 #include "base/threads.hpp"

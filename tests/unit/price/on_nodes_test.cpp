@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "algorithms/nodes/drivers.hpp"
+#include "algorithms/nodes/cut.hpp"
 #include "base/reproducible.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"

@@ -1,4 +1,4 @@
-#include "algorithms/cost.hpp"
+#include "algorithms/row.hpp"
 
 #include <algorithm>
 #include <numeric>
