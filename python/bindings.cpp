@@ -12,6 +12,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/parse.hpp"
@@ -23,7 +24,6 @@
 #include "capi/core/listing.hpp"
 #include "capi/core/verify_plan.hpp"
 #include "choose/wisdom.hpp"
-#include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"

@@ -111,6 +111,9 @@ struct Algorithm {
   /// Makes one rank's part in a protocol's calls, by a filled plan. Null for other kinds.
   std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
 
+  /// True if its plans let a progress thread run ahead of the arrival unless the user asks for
+  /// something else.
+  [[nodiscard]] bool prefers_background() const { return arrival_aware || runs_ahead; }
   /// True for the row that chooses among all others.
   [[nodiscard]] bool automatic() const { return stands_for_others && arrival_aware; }
   /// True for a row that runs one program of its own, whatever others are called.
@@ -118,6 +121,9 @@ struct Algorithm {
     return kind == Kind::program && !lifts && !stands_for_others;
   }
 };
+
+/// The parameter of programs that says whether a thread may run ahead of the arrival.
+inline constexpr std::string_view kProgress = "progress";
 
 /// `informs_all` of rows whose messages always tell all ranks of each other.
 inline bool always_informs(const Plan& /*plan*/) { return true; }

@@ -6,6 +6,7 @@
 
 #include "algorithms/nodes/cut.hpp"
 #include "algorithms/nodes/lifted_row.hpp"
+#include "algorithms/plans.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

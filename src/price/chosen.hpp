@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "algorithms/nodes/cut.hpp"
+#include "algorithms/plans.hpp"
+#include "algorithms/segments.hpp"
 #include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "algorithms/nodes/cut.hpp"
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
 #include "graph/service.hpp"
 #include "price/on_nodes.hpp"
 #include "simulate/simulate.hpp"

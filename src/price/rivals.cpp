@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
 

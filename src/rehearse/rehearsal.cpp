@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
-#include "executors/make_executor.hpp"
 
 namespace latecomer {
 namespace {

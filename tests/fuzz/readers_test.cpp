@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -23,7 +24,6 @@
 #include "base/parse.hpp"
 #include "base/reproducible.hpp"
 #include "choose/wisdom.hpp"
-#include "executors/make_executor.hpp"
 #include "rules/read_rules.hpp"
 #include "schedule/placement.hpp"
 #include "trace/matched_calls.hpp"

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "algorithms/plans.hpp"
 #include "allocations.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"

@@ -2,6 +2,7 @@
 // it posts, and messages that no rank of this library would send.
 #include "transports/mpi/transport.hpp"
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "allocations.hpp"
 #include "base/reproducible.hpp"

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
-#include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"

@@ -4,11 +4,10 @@
 
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
-#include "executors/make_executor.hpp"
 #include "schedule/program.hpp"
 #include "simulate/checked.hpp"
 #include "simulate/simulate.hpp"

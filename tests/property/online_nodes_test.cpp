@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
-#include "executors/make_executor.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/sweeps.hpp"
 #include "schedule/program.hpp"

@@ -2,6 +2,7 @@
 // random problems, arrivals and costs.
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
 #include "capi/core/verify_plan.hpp"

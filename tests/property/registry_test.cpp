@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
-#include "executors/make_executor.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"

@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
 #include "engine/program_executor.hpp"
 #include "reference/reference.hpp"

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"

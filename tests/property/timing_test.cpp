@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/reproducible.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
-#include "executors/make_executor.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "algorithms/transfers.hpp"
 

@@ -10,7 +10,7 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "algorithms/transfers.hpp"
 #include "base/error.hpp"

@@ -9,7 +9,7 @@
 // late rank.
 // Source: "linear tree" and SLT of Proficz 2018, section 4.1 (pipelined chain).
 #include "algorithms/chains.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "algorithms/allreduce/block_sums.hpp"
 #include "algorithms/owners/planning.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "patterns/circulant.hpp"

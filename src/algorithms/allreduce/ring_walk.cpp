@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "base/partition.hpp"
 #include "base/threads.hpp"
 

@@ -16,8 +16,8 @@
 
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/segments.hpp"
 #include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/trees.hpp"
 

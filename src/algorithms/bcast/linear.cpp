@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "algorithms/chains.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/transfers.hpp"
 #include "base/partition.hpp"
 #include "patterns/trees.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "algorithms/nodes/lift.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {

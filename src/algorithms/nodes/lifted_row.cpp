@@ -6,7 +6,7 @@
 
 #include "algorithms/nodes/cut.hpp"
 #include "algorithms/nodes/lift.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/transfers.hpp"
 #include "base/error.hpp"

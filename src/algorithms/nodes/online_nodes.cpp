@@ -14,7 +14,7 @@
 #include "algorithms/nodes/sum.hpp"
 #include "algorithms/owners/online_protocol.hpp"
 #include "algorithms/owners/planning.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 

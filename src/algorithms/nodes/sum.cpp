@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/threads.hpp"
 

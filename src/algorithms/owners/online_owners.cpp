@@ -10,7 +10,7 @@
 
 #include "algorithms/owners/online_protocol.hpp"
 #include "algorithms/owners/planning.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/transfers.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"

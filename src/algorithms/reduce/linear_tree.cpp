@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "algorithms/chains.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "patterns/trees.hpp"
 
 namespace latecomer::reduce {

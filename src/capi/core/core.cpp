@@ -3,11 +3,11 @@
 #include <cstring>
 #include <exception>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "capi/core/listing.hpp"
 #include "capi/core/verify_plan.hpp"
-#include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"

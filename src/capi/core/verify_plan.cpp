@@ -1,6 +1,6 @@
 #include "capi/core/verify_plan.hpp"
 
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
 #include "simulate/recorded.hpp"
 
 namespace latecomer {

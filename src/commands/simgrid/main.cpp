@@ -3,11 +3,11 @@
 // whatever it says, and with 2 if the arguments or the platform cannot be used.
 #include <cstdio>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/text.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
-#include "executors/make_executor.hpp"
 #include "simulate/checked.hpp"
 #include "transports/simgrid/platform.hpp"
 #include "transports/simgrid/simulate.hpp"

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "runtime/connection/agreement.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"

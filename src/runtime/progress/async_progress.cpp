@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "algorithms/plans.hpp"
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "runtime/call/stall_monitor.hpp"

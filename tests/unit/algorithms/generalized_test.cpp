@@ -3,6 +3,7 @@
 
 #include "algorithms/allreduce/generalized/designs.hpp"
 #include "algorithms/allreduce/generalized/levels.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/parse.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
 #include "capi/core/listing.hpp"
 

@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
 #include "base/threads.hpp"
-#include "executors/make_executor.hpp"
 #include "price/price.hpp"
 #include "reference/rows.hpp"
 #include "simulate/simulate.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
 #include "choose/chooser.hpp"
 #include "rules/read_rules.hpp"

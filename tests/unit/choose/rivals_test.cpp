@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
 #include "price/price.hpp"
 #include "rules/read_rules.hpp"

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "engine/program_executor.hpp"
 #include "telemetry/arrival_stamps.hpp"

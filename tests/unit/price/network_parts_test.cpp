@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
 #include "price/price.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/nodes/cut.hpp"
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"

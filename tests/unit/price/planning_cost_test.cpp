@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
 #include "reference/rows.hpp"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "simulate/simulate.hpp"
 

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
-#include "executors/make_executor.hpp"
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 

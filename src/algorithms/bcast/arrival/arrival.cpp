@@ -12,7 +12,7 @@
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
 #include "algorithms/chains.hpp"
 #include "algorithms/row.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::bcast {
 namespace {

@@ -15,7 +15,7 @@
 #include <cmath>
 #include <memory>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/reduce/clairvoyant/timetable.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/segments.hpp"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/reduce/local_redirect/local_redirect_state.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"

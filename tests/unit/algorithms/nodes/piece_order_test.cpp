@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/nodes/sum.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {

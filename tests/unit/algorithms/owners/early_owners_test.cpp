@@ -7,6 +7,7 @@
 #include <set>
 
 #include "algorithms/owners/timetable.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
 #include "patterns/powers.hpp"

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "algorithms/owners/online_rank.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"

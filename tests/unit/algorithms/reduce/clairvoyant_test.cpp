@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/reduce/clairvoyant/timetable.hpp"
 #include "base/reproducible.hpp"
 #include "patterns/powers.hpp"

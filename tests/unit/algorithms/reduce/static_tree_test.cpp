@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 

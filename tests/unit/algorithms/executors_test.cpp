@@ -1,11 +1,10 @@
 // The executors of each kind of row.
-#include "executors/make_executor.hpp"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "simulate/simulate.hpp"
