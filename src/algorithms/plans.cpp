@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/threads.hpp"
-#include "engine/program_executor.hpp"
+#include "engine/engine.hpp"
 
 namespace latecomer {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "algorithms/row.hpp"
 #include "base/network.hpp"
-#include "protocol/executor.hpp"
+#include "protocol/protocol.hpp"
 #include "schedule/plan.hpp"
 
 namespace latecomer {

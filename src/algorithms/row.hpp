@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "protocol/executor.hpp"
+#include "protocol/protocol.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/plan.hpp"
 #include "schedule/problem.hpp"

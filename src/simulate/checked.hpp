@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/program_executor.hpp"
+#include "engine/engine.hpp"
 #include "schedule/problem.hpp"
 #include "simulate/memory.hpp"
 

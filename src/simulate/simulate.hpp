@@ -6,7 +6,7 @@
 
 #include <span>
 
-#include "engine/program_executor.hpp"
+#include "engine/engine.hpp"
 #include "simulate/simulation.hpp"
 
 namespace latecomer {

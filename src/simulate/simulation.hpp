@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "protocol/executor.hpp"
-#include "protocol/piggyback.hpp"
+#include "protocol/protocol.hpp"
+#include "protocol/transport.hpp"
 #include "simulate/memory.hpp"
 
 namespace latecomer {

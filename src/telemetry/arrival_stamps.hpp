@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "protocol/piggyback.hpp"
+#include "protocol/transport.hpp"
 
 namespace latecomer {
 

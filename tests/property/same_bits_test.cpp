@@ -7,7 +7,7 @@
 
 #include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
-#include "engine/program_executor.hpp"
+#include "engine/engine.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "algorithms/nodes/lift.hpp"
-#include "engine/program_executor.hpp"
-#include "protocol/executor.hpp"
+#include "engine/engine.hpp"
+#include "protocol/protocol.hpp"
 
 namespace latecomer {
 

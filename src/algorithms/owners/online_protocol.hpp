@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "algorithms/owners/online_rank.hpp"
-#include "protocol/executor.hpp"
+#include "protocol/protocol.hpp"
 #include "schedule/plan.hpp"
 
 namespace latecomer::owners {

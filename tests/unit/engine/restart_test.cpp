@@ -6,7 +6,7 @@
 
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "engine/program_executor.hpp"
+#include "engine/engine.hpp"
 #include "telemetry/arrival_stamps.hpp"
 
 namespace {

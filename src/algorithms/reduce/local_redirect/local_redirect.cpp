@@ -18,7 +18,7 @@
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/trees.hpp"
-#include "protocol/executor.hpp"
+#include "protocol/protocol.hpp"
 
 namespace latecomer::reduce {
 
