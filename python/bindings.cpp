@@ -29,7 +29,7 @@
 #include "price/price.hpp"
 #include "rehearse/rehearsal.hpp"
 #include "rules/read_rules.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
 #include "telemetry/arrival_stamps.hpp"
 #include "verify/verify.hpp"

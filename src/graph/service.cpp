@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/threads.hpp"
-#include "simulate/memory_load.hpp"
-#include "simulate/token_bucket.hpp"
+#include "simulate/loads.hpp"
 
 namespace latecomer {
 namespace {

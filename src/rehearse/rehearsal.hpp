@@ -13,7 +13,7 @@
 #include "algorithms/registry.hpp"
 #include "choose/chooser.hpp"
 #include "rehearse/charges.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer {

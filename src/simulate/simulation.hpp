@@ -8,7 +8,7 @@
 #include "base/network.hpp"
 #include "protocol/protocol.hpp"
 #include "protocol/transport.hpp"
-#include "simulate/memory.hpp"
+#include "simulate/elements.hpp"
 
 namespace latecomer {
 

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
 #include "schedule/program.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
 #include "telemetry/arrival_stamps.hpp"
 #include "verify/verify.hpp"

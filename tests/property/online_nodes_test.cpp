@@ -12,7 +12,7 @@
 #include "property/random_worlds.hpp"
 #include "reference/sweeps.hpp"
 #include "schedule/program.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
 #include "telemetry/arrival_stamps.hpp"
 

@@ -1,7 +1,7 @@
 #include "capi/core/verify_plan.hpp"
 
 #include "algorithms/plans.hpp"
-#include "simulate/recorded.hpp"
+#include "simulate/simulate.hpp"
 
 namespace latecomer {
 

@@ -8,7 +8,7 @@
 #include "base/text.hpp"
 #include "commands/simgrid/options.hpp"
 #include "commands/simgrid/report.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "transports/simgrid/platform.hpp"
 #include "transports/simgrid/simulate.hpp"
 
