@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
-#include "forecast/forecasts.hpp"
+#include "forecast/forecast.hpp"
 
 namespace latecomer {
 namespace {

@@ -28,10 +28,10 @@
 #include "price/planning_cost.hpp"
 #include "price/price.hpp"
 #include "rehearse/rehearsal.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 #include "verify/verify.hpp"
 
 namespace nb = nanobind;

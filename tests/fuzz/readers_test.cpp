@@ -24,7 +24,7 @@
 #include "base/parse.hpp"
 #include "base/reproducible.hpp"
 #include "choose/wisdom.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "schedule/placement.hpp"
 #include "trace/matched_calls.hpp"
 #include "trace/read_file.hpp"

@@ -11,7 +11,7 @@
 #include "schedule/program.hpp"
 #include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

@@ -10,7 +10,6 @@
 #include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
-#include "telemetry/arrival_stamps.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/settings/small_file.hpp"
 

@@ -9,7 +9,7 @@
 #include "algorithms/plans.hpp"
 #include "base/error.hpp"
 #include "choose/chooser.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 
 namespace latecomer {
 namespace {

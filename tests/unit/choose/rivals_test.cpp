@@ -11,7 +11,7 @@
 #include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
 #include "price/price.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "unit/choose/made_up_machine.hpp"
 
 namespace latecomer {

@@ -7,7 +7,7 @@
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "engine/engine.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 
 namespace {
 

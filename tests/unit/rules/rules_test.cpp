@@ -4,7 +4,6 @@
 
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
-#include "rules/read_rules.hpp"
 
 namespace latecomer {
 namespace {

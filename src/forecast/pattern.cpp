@@ -1,4 +1,4 @@
-#include "forecast/arrival_grid.hpp"
+#include "forecast/pattern.hpp"
 
 #include <cmath>
 
