@@ -54,7 +54,7 @@ namespace latecomer {
 ///   more from each of the k nodes that have not arrived (k - 1 where the result may be combined
 ///   at one of these).
 /// For the others: the late data of the ranks whose data others need, the volume that a node still
-/// has to receive or to send after any time t, and rounds (collectives.cpp). The bounds are weaker
+/// has to receive or to send after any time t, and rounds. The bounds are weaker
 /// where ranks share nodes: then only data that pass between nodes count. With foreground progress
 /// a node can receive only from its arrival on; with background progress, and where the network
 /// takes in short messages on its own (eager limit > 0), also before. Assumes that a message costs

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "price/network_parts.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 

@@ -6,9 +6,9 @@
 
 #include "algorithms/plans.hpp"
 #include "base/error.hpp"
+#include "price/candidates.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
-#include "price/ways.hpp"
 
 namespace latecomer {
 

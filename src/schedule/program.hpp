@@ -1,6 +1,5 @@
 // A program: the operations of one rank in one call, as data. They are listed in program order; the
-// order in which they must wait for each other follows from the elements they touch
-// (scoreboard.hpp).
+// order in which they must wait for each other follows from the elements they touch.
 //
 // Matching: the n-th send from a to b in program order is received by the n-th receive at b
 // from a. Operand order: combine computes `left op right` and leaves it in place of one operand.

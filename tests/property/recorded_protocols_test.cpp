@@ -5,7 +5,7 @@
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/reproducible.hpp"
-#include "capi/core/verify_plan.hpp"
+#include "capi/core/core.hpp"
 #include "reference/sweeps.hpp"
 
 namespace latecomer {

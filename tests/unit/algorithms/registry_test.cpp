@@ -7,7 +7,7 @@
 
 #include "algorithms/plans.hpp"
 #include "base/error.hpp"
-#include "capi/core/listing.hpp"
+#include "capi/core/core.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,5 +1,3 @@
-#include "price/network_parts.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>

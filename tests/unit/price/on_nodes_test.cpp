@@ -8,10 +8,8 @@
 #include "algorithms/nodes/cut.hpp"
 #include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
-#include "price/planning_cost.hpp"
+#include "price/candidates.hpp"
 #include "price/price.hpp"
-#include "price/rivals.hpp"
-#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {
