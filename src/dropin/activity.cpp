@@ -14,7 +14,7 @@
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/shared_comm.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/report/stats_file.hpp"

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "base/error.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/backoff.hpp"
 
 namespace latecomer {

@@ -8,9 +8,8 @@
 #include <utility>
 
 #include "base/reproducible.hpp"
-#include "runtime/finalize.hpp"
 #include "runtime/progress/async_progress.hpp"
-#include "runtime/progress/progress_mode.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {

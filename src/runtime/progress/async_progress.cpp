@@ -11,7 +11,7 @@
 #include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/node_sharing.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 
 namespace latecomer {
 namespace {

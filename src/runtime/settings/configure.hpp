@@ -30,4 +30,13 @@ void set_reproducible(CommState& state, int on);
 void set_network(CommState& state, std::string_view text);
 void set_long_wait(CommState& state, Seconds seconds);
 
+// The program's hooks around its computation: they report its progress, and make progress on
+// messages.
+
+void compute_begin(CommState& state);
+/// Throws Error as ComputePhase::progress.
+void compute_progress(CommState& state, double fraction);
+/// Throws Error as ComputePhase::end.
+void compute_end(CommState& state);
+
 }  // namespace latecomer

@@ -1,4 +1,4 @@
-#include "runtime/connection/clocks/clock_groups.hpp"
+#include "runtime/connection/clocks/clocks.hpp"
 
 #include <unordered_set>
 
