@@ -14,7 +14,7 @@
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "transports/mpi/leftovers.hpp"
+#include "transports/mpi/mailbox.hpp"
 #include "transports/mpi/transport.hpp"
 #include "transports/node/node_memory.hpp"
 

@@ -1,4 +1,4 @@
-#include "transports/node/sleepers.hpp"
+#include "transports/node/node_words.hpp"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
