@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace latecomer {
 
@@ -17,6 +18,8 @@ namespace latecomer {
 /// Writes control characters, which could act on a terminal, and bytes that are no UTF-8 as
 /// "\\xff".
 [[nodiscard]] std::string printable(std::string_view text);
+
+[[nodiscard]] constexpr std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
 
 // A text that grows piece by piece. Numbers are written the same whatever the program's locale is,
 // which a stream of the standard library would follow.
@@ -35,6 +38,14 @@ class TextOut {
   TextOut& operator<<(Number number) {
     text_ += std::to_string(number);
     return *this;
+  }
+  /// A line: the title, and the numbers; nothing where there are none.
+  template <std::integral Number>
+  void list(std::string_view title, const std::vector<Number>& numbers) {
+    if (numbers.empty()) return;
+    *this << title;
+    for (const Number number : numbers) *this << ' ' << number;
+    *this << '\n';
   }
   [[nodiscard]] std::string take() { return std::move(text_); }
 

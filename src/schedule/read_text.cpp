@@ -1,5 +1,5 @@
-// The text forms of plans and programs, which `show` prints, golden files hold and tests mutate.
-#include "base/text.hpp"
+// Reads the text forms of plans and programs, which `show` prints, golden files hold and tests
+// mutate; plan.cpp and program.cpp write them.
 
 #include <algorithm>
 #include <charconv>
@@ -14,23 +14,6 @@ namespace latecomer {
 namespace {
 
 constexpr std::size_t kMaxInner = 2;  // plans within a plan, and levels of them
-constexpr std::string_view kPlanTitle = "latecomer-plan 1";
-constexpr std::string_view kProgramTitle = "latecomer-program 1";
-constexpr std::string_view kBufferNames[kBuffers] = {"input", "output", "scratch", "node"};
-
-std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
-
-std::string_view name(Progress progress) {
-  return progress == Progress::foreground ? "foreground" : "background";
-}
-
-template <typename Number>
-void append_list(TextOut& out, std::string_view title, const std::vector<Number>& list) {
-  if (list.empty()) return;
-  out << title;
-  for (const Number number : list) out << ' ' << number;
-  out << '\n';
-}
 
 /// Reads one line word by word; every failure names the line.
 class Words {
@@ -102,9 +85,9 @@ Slice Words::slice() {
   }
   Slice slice;
   const auto buffer = word.substr(0, open);
-  const auto* const known = std::find(std::begin(kBufferNames), std::end(kBufferNames), buffer);
-  if (known == std::end(kBufferNames)) fail("a buffer: input, output, scratch or node");
-  slice.buffer = static_cast<Buffer>(known - std::begin(kBufferNames));
+  const auto* const known = std::find(kBufferNames.begin(), kBufferNames.end(), buffer);
+  if (known == kBufferNames.end()) fail("a buffer: input, output, scratch or node");
+  slice.buffer = static_cast<Buffer>(known - kBufferNames.begin());
   slice.begin = number<Count>(word.substr(open + 1, colon - open - 1));
   const auto end = number<Count>(word.substr(colon + 1, word.size() - colon - 2));
   if (slice.begin < 0 || end < slice.begin) fail("a slice from 0 up, its end not before its begin");
@@ -329,86 +312,6 @@ Plan parse_plan(Lines& lines, std::size_t depth = 0) {
 
 }  // namespace
 
-std::string to_text(const Plan& plan) {
-  const Problem& problem = plan.problem;
-  TextOut out;
-  out << kPlanTitle << "\nalgorithm " << plan.algorithm << "\ncollective "
-      << to_string(problem.collective) << "\nranks " << problem.ranks << "\ncount " << problem.count
-      << "\nelement-bytes " << problem.element_bytes << "\nroot " << problem.root
-      << "\ncommutative " << yes_no(problem.commutative) << "\nin-place "
-      << yes_no(problem.in_place) << "\nprogress " << name(plan.progress) << '\n';
-  if (problem.exact) out << "exact yes\n";
-  append_list(out, "parts", problem.parts);
-  if (plan.telemetry) out << "telemetry yes\n";
-  for (const auto& [parameter, value] : plan.parameters) {
-    out << "parameter " << parameter << ' ' << value << '\n';
-  }
-  append_list(out, "order", plan.order);
-  append_list(out, "table", plan.table);
-  append_list(out, "placement", plan.placement);
-  for (const Plan& inner : plan.inner) out << "inner\n" << to_text(inner);
-  out << "end\n";
-  return out.take();
-}
-
-std::string to_text(const Slice& slice) {
-  // Unsigned: a broken program's slice may end beyond all numbers, and is shown all the same.
-  const auto end =
-      static_cast<std::uint64_t>(slice.begin) + static_cast<std::uint64_t>(slice.count);
-  return std::string(kBufferNames[static_cast<int>(slice.buffer)]) + '[' +
-         std::to_string(slice.begin) + ':' + std::to_string(static_cast<Count>(end)) + ']';
-}
-
-std::string to_text(const Operation& op) {
-  const auto flag_text = [](const Operation& of) { return " flag " + std::to_string(of.flag); };
-  switch (op.kind) {
-    case OpKind::arrive:
-      return "arrive";
-    case OpKind::send:
-      return "send " + to_text(op.source) + " to " + std::to_string(op.peer);
-    case OpKind::recv:
-      return "recv " + to_text(op.target) + " from " + std::to_string(op.peer);
-    case OpKind::copy:
-      return "copy " + to_text(op.source) + " to " + to_text(op.target);
-    case OpKind::combine:
-      return "combine " + to_text(op.source) + ' ' + to_text(op.target) + " into " +
-             (op.into == Into::left ? "left" : "right");
-    case OpKind::signal:
-      return "signal " +
-             (op.target.empty() ? "data " + to_text(op.source) : "use " + to_text(op.target)) +
-             flag_text(op);
-    case OpKind::await:
-      return "await " + to_text(op.target) + flag_text(op) + " count " + std::to_string(op.count);
-    case OpKind::accumulate:
-      return "accumulate " + to_text(op.source) + " to " + to_text(op.target) + flag_text(op);
-  }
-  return "";
-}
-
-std::string to_text(const Program& program) {
-  TextOut out;
-  out << kProgramTitle << "\nplan " << format_hex(program.plan_hash, 16) << "\nrank " << program.me
-      << " of " << program.ranks << "\nbuffers input " << program.input_count << " output "
-      << program.output_count << " scratch " << program.scratch_count << '\n';
-  if (program.node != program.me || program.node_count > 0 || program.flags > 0) {
-    out << "node " << program.node << " count " << program.node_count << " flags " << program.flags
-        << '\n';
-  }
-  out << "in-place " << yes_no(program.in_place) << "\ncommutative " << yes_no(program.commutative)
-      << "\nprogress " << name(program.progress) << '\n';
-  if (program.receiver_paced) out << "receiver-paced yes\n";
-  append_list(out, "telling", program.piggybacking);
-  for (std::size_t i = 0; i < program.operations.size(); ++i) {
-    interruption_point();
-    out << i << ' ' << to_text(program.operations[i]);
-    if (!program.after[i].empty()) out << " after";
-    for (const OpIndex index : program.after[i]) out << ' ' << index;
-    out << '\n';
-  }
-  out << "end\n";
-  return out.take();
-}
-
 Plan parse_plan(std::string_view text) {
   Lines lines(text);
   Plan plan = parse_plan(lines);
@@ -421,12 +324,6 @@ Schedule parse_schedule(std::string_view text) {
   Schedule schedule{parse_plan(lines), {}};
   while (lines.more()) schedule.programs.push_back(parse_program(lines));
   return schedule;
-}
-
-std::string to_text(const Schedule& schedule) {
-  std::string text = to_text(schedule.plan);
-  for (const Program& program : schedule.programs) text += to_text(program);
-  return text;
 }
 
 }  // namespace latecomer
