@@ -1,9 +1,9 @@
-#include "bind_forecast.hpp"
-
+// latecomer._core: the forecast of arrivals, for python/latecomer/atlas.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
+#include "bindings.hpp"
 #include "forecast/forecast.hpp"
 
 namespace latecomer {
