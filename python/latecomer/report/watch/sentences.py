@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from ...base.plain import plain
+from ...base.printable import plain
 from ..analysis.answer import subject
 from ..analysis.facts import Facts
 from ..analysis.wording import LITTLE, percent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ...base import regular
+from ...base import regular_files
 from .model import TraceError
 
 _HEAD = 512  # bytes, as of a tar archive's first header
@@ -31,7 +31,7 @@ def refuse(path: Path, head: bytes | None = None) -> None:
     """Raises TraceError if the file is such a profile; `head`: how it begins."""
     if head is None:
         try:
-            head = regular.read(path, _HEAD)
+            head = regular_files.read(path, _HEAD)
         except OSError:
             return
     for begins, what, instead in _KINDS:
