@@ -12,11 +12,6 @@
 namespace latecomer {
 namespace {
 
-using resources::Channel;
-using resources::Flag;
-using resources::Port;
-using resources::Worker;
-
 Ticks ticks(Seconds seconds) { return to_ticks("time of a simulated activity", seconds); }
 
 class Server {
@@ -69,6 +64,11 @@ class Server {
   }
 
  private:
+  using Channel = resources::Channel;
+  using Flag = resources::Flag;
+  using Port = resources::Port;
+  using Worker = resources::Worker;
+
   struct Event {
     enum Kind : std::uint8_t { ready, left, worked, memory };
     Ticks time = 0;

@@ -86,19 +86,19 @@ constexpr std::uint32_t kNoFlag = ~std::uint32_t{0};
 
 /// The operations that touched an element last. Several writers are accumulates on one flag: each
 /// of them must follow what came `before` the first.
-struct Touched {
+struct TouchedOnNode {
   std::vector<Step> before;
   std::vector<Step> writers;
   std::vector<Step> readers;  // since the first writer
   std::uint32_t flag = kNoFlag;
-  bool operator==(const Touched&) const = default;
+  bool operator==(const TouchedOnNode&) const = default;
 };
 
 /// Sweeps over an execution. Any two operations of different ranks in conflict are ordered if each
 /// one follows those that touched its elements last, and a rank's own ones are (rule hazard).
-class Sweep {
+class RaceSweep {
  public:
-  Sweep(Programs programs, HappensBefore& order)
+  RaceSweep(Programs programs, HappensBefore& order)
       : programs_(programs), order_(order), nodes_(programs.size()) {}
 
   Finding add(Step at) {
@@ -122,14 +122,14 @@ class Sweep {
   const Operation& operation(Step at) const { return program(at).operations[at.index]; }
 
   void read(Step at, const Slice& slice) {
-    update(at, slice, [&](Touched& touched) {
+    update(at, slice, [&](TouchedOnNode& touched) {
       expect(touched.writers);
       touched.readers.push_back(at);
     });
   }
 
   void write(Step at, const Slice& slice) {
-    update(at, slice, [&](Touched& touched) {
+    update(at, slice, [&](TouchedOnNode& touched) {
       expect(touched.writers);
       expect(touched.readers);
       touched = {{}, {at}, {}, kNoFlag};
@@ -138,7 +138,7 @@ class Sweep {
 
   void accumulate(Step at, const Slice& slice) {
     const std::uint32_t flag = order_.flags().number(program(at), operation(at).flag);
-    update(at, slice, [&](Touched& touched) {
+    update(at, slice, [&](TouchedOnNode& touched) {
       if (touched.flag != flag) {
         touched.before = std::move(touched.writers);
         touched.before.insert(touched.before.end(), touched.readers.begin(), touched.readers.end());
@@ -152,12 +152,12 @@ class Sweep {
     });
   }
 
-  /// Calls change(Touched&) for each part of a slice of the node's buffer.
+  /// Calls change(TouchedOnNode&) for each part of a slice of the node's buffer.
   template <typename Change>
   void update(Step at, const Slice& slice, Change change) {
     if (slice.empty() || slice.buffer != Buffer::node) return;
     nodes_[static_cast<std::size_t>(program(at).node)].update(
-        {slice.begin, slice.count}, [&](Range, Touched& touched) { change(touched); });
+        {slice.begin, slice.count}, [&](Range, TouchedOnNode& touched) { change(touched); });
   }
 
   void expect(const std::vector<Step>& earlier) {
@@ -177,7 +177,7 @@ class Sweep {
 
   Programs programs_;
   HappensBefore& order_;
-  std::vector<IntervalMap<Touched>> nodes_;
+  std::vector<IntervalMap<TouchedOnNode>> nodes_;
   std::vector<Step> earlier_;  // those that one operation must follow
 };
 
@@ -185,7 +185,7 @@ class Sweep {
 
 Finding check_races(Programs programs, const Messages& messages, const Execution& execution,
                     HappensBefore& order) {
-  Sweep sweep(programs, order);
+  RaceSweep sweep(programs, order);
   for (const Step at : execution.steps) {
     interruption_point();
     const Operation& op = programs[static_cast<std::size_t>(at.rank)].operations[at.index];
