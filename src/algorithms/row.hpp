@@ -42,9 +42,6 @@ struct Cost {
 [[nodiscard]] Seconds mean_exit_after_last(const std::vector<Seconds>& exits,
                                            const std::vector<Seconds>& arrivals);
 
-// A row of the registry: the properties of an algorithm, and the macro with which a file of this
-// folder declares it.
-
 /// program: runs a program on the engine; protocol: a state machine that decides while it runs;
 /// native: the MPI library's own collective.
 enum class Kind : std::uint8_t { program, protocol, native };

@@ -44,8 +44,6 @@ struct Call {
 
 namespace latecomer {
 
-// The earliest end of a collective: lower bounds that hold for every algorithm.
-
 /// The least possible time from the last arrival to the last exit (`arrivals` empty: all arrive
 /// together). For an all-reduce it is the largest of
 /// - late data: the last rank's vector must leave its node, and from the moment when its last part

@@ -16,9 +16,6 @@ namespace latecomer {
 [[nodiscard]] JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
                                        const ClockModel& clock);
 
-// The drop-in library is active from MPI_Init to MPI_Finalize, if all ranks have it and its
-// settings are equal on all of them.
-
 /// True while calls are to be handled.
 [[nodiscard]] inline bool is_active() { return fast_path.active.load(std::memory_order_relaxed); }
 

@@ -1,5 +1,5 @@
 // The functions behind ours: those of a PMPI tool that comes after the drop-in library, else the
-// MPI library's own.
+// MPI library's own; and what the addresses of Fortran's variables mean there.
 #pragma once
 
 namespace latecomer {

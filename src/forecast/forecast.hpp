@@ -1,5 +1,5 @@
-// The forecasts of a communicator's calls: of the next call's arrivals, by the observations of
-// earlier calls.
+// The forecasts of a communicator's calls: one for each key, and one more for each position in the
+// sequence of calls where the key alone is ambiguous.
 #pragma once
 
 #include <limits>
@@ -100,9 +100,6 @@ class Forecast {
   float claim_ = 0;              // its
   Claims claims_;                // of those chosen: luck does not last
 };
-
-// The forecasts of a communicator's calls: one for each key, and one more for each position in the
-// sequence of calls where the key alone is ambiguous.
 
 /// Equal on all ranks if they call its functions alike, in the same order.
 class Forecasts {

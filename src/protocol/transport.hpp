@@ -29,9 +29,6 @@ class Piggyback {
   virtual void unpack(const char* data, std::size_t bytes) = 0;
 };
 
-// A transport moves and combines slices for a protocol and reports when each operation is done. No
-// function blocks. MPI is one transport, the virtual-time network another.
-
 /// Identifies an operation. The protocol chooses it; the completion returns it.
 using Token = std::uint32_t;
 

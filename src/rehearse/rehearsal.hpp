@@ -1,5 +1,6 @@
 // A rehearsal: a series of calls on the virtual network as a communicator of an MPI program makes
-// them.
+// them. Ranks learn of each other's arrivals, forecast the next ones, and choose, by the code that
+// MPI programs run.
 #pragma once
 
 #include <array>
@@ -34,10 +35,6 @@ struct Charges {
   /// Returns the seconds of the planning that was done between two moments.
   [[nodiscard]] Seconds of(const PlanningDone& before, const PlanningDone& now) const;
 };
-
-// A rehearsal: a series of calls on the virtual network as a communicator of an MPI program makes
-// them. Ranks learn of each other's arrivals, forecast the next ones, and choose, by the code that
-// MPI programs run.
 
 class Rehearsal {
  public:

@@ -1,5 +1,6 @@
 // Writes one rank's program, operation by operation, and derives the dependencies from the elements
-// that operations touch.
+// that operations touch. Only pacing is explicit: a send may wait for an earlier operation. Slices
+// without elements are left out, on both sides alike.
 #pragma once
 
 #include <map>
@@ -37,10 +38,6 @@ class Scoreboard {
 
   Cells cells_[kBuffers];
 };
-
-// Writes one rank's program, operation by operation, and derives the dependencies from the elements
-// that operations touch. Only pacing is explicit: a send may wait for an earlier operation. Slices
-// without elements are left out, on both sides alike.
 
 /// The side on which a received slice stands when it is combined with this rank's own.
 enum class Received : std::uint8_t { left, right };

@@ -1,5 +1,6 @@
 // Watches the arrivals of a communicator's ranks: those of each call, and those expected in the
-// next one.
+// next one. At the end of every watched call all ranks know the same bits, so that they make the
+// same plans.
 #pragma once
 
 #include <optional>
@@ -80,10 +81,6 @@ class Synchrony {
   double covariance_ = 0;  // of exits and the next arrivals
   double estimate_ = 0.5;
 };
-
-// Watches the arrivals of a communicator's ranks: those of each call, and those expected in the
-// next one. At the end of every watched call all ranks know the same bits, so that they make the
-// same plans.
 
 /// How long a call took from its last arrival on.
 struct Taken {

@@ -1,7 +1,6 @@
-// A node's side of a protocol among nodes, as the node's driver carries it out. The vector is the
-// node's buffer; the node arrives when the first part of the sum of its ranks' vectors is there.
-// Operations wait for the parts that they touch, and results are signalled to the node's ranks as
-// the protocol settles them.
+// The protocol of a rank that drives its node: its own program, like that of the other ranks there,
+// beside the node's side of a protocol among nodes. Both use the rank's transport, which runs one
+// local operation at a time: other nodes wait for the node's, so these come first.
 #pragma once
 
 #include <array>
@@ -18,6 +17,11 @@
 #include "protocol/protocol.hpp"
 
 namespace latecomer {
+
+// A node's side of a protocol among nodes, as the node's driver carries it out. The vector is the
+// node's buffer; the node arrives when the first part of the sum of its ranks' vectors is there.
+// Operations wait for the parts that they touch, and results are signalled to the node's ranks as
+// the protocol settles them.
 
 /// The vector of a node, and the flags by which its ranks tell each other of it. A rank that is
 /// alone on its node needs neither: its buffers are the node's.
@@ -80,10 +84,6 @@ class NodeProtocol final : public Protocol, private Transport {
   std::vector<Count> unsettled_;  // elements, by part of the result
   std::size_t open_ = 0;          // awaits and signals that have not ended
 };
-
-// The protocol of a rank that drives its node: its own program, like that of the other ranks there,
-// beside the node's side of a protocol among nodes. Both use the rank's transport, which runs one
-// local operation at a time: other nodes wait for the node's, so these come first.
 
 class DriverProtocol final : public Protocol {
  public:

@@ -1,4 +1,5 @@
-// Flags of a node, one for each of some slices of its buffer.
+// Lifts a program of the nodes to a program of their ranks: the node's driver, one of its ranks,
+// carries out what the program does, on the buffer that the node's ranks share.
 #pragma once
 
 #include <span>
@@ -9,6 +10,8 @@
 #include "schedule/placement.hpp"
 
 namespace latecomer {
+
+// Flags of a node, one for each of some slices of its buffer.
 
 /// All ranks of a node reserve alike. Where there are no slices nothing is signalled or awaited.
 class Flags {
@@ -67,9 +70,6 @@ class Flags {
   Builder* builder_ = nullptr;
   bool from_begin_ = false;
 };
-
-// Lifts a program of the nodes to a program of their ranks: the node's driver, one of its ranks,
-// carries out what the program does, on the buffer that the node's ranks share.
 
 /// The plan's only inner plan is what its ranks do, and no memory of nodes is used.
 [[nodiscard]] inline bool among_all(const Plan& plan) { return plan.placement.empty(); }

@@ -1,4 +1,8 @@
-// The choice of the row whose program runs among the nodes.
+// The row of a collective on nodes. It lifts the collective's other programs: a rank puts what it
+// has into its node's buffer, drivers carry out a program among the nodes on these buffers, and
+// ranks take what they are to have out of them. A row gives these three steps, everything else
+// follows from its collective. Where the memory of nodes is not used a plan is that of a row among
+// all ranks.
 #pragma once
 
 #include <span>
@@ -10,6 +14,8 @@
 #include "algorithms/row.hpp"
 
 namespace latecomer {
+
+// The choice of the row whose program runs among the nodes.
 
 inline constexpr std::string_view kAmong = "among";  // the parameter
 
@@ -79,12 +85,6 @@ class NodeOrder {
 [[nodiscard]] inline Slice slice_of(const Slice& vector, Range place) {
   return vector.part(place.begin, place.count);
 }
-
-// The row of a collective on nodes. It lifts the collective's other programs: a rank puts what it
-// has into its node's buffer, drivers carry out a program among the nodes on these buffers, and
-// ranks take what they are to have out of them. A row gives these three steps, everything else
-// follows from its collective. Where the memory of nodes is not used a plan is that of a row among
-// all ranks.
 
 /// `aware`: the rows among nodes that arrive apart, of which the first that is worth it is taken.
 void fill_lifted(Plan& plan, const Knowledge& knowledge, std::span<const std::string_view> aware);

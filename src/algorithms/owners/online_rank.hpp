@@ -1,3 +1,17 @@
+// One rank of a call of online owners, without data and transport: it extends the timetable by the
+// log of arrivals, and decides when it posts which block. It sends one block at a time and receives
+// one at a time, in the order of the timetable: others would share its links, and the block that
+// all wait for would be late.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/owners/timetable.hpp"
+#include "base/types.hpp"
+
+namespace latecomer::owners {
+
 // The log of a call: which rank has arrived, and from which round of the timetable on it takes
 // part. All ranks that have arrived get the same log, so that each extends the same timetable.
 //
@@ -12,15 +26,6 @@
 // first rank. Where it is at another place itself, it has the children of that place but no parent:
 // it knows entries before any other rank, and a parent would not know yet which rank reports.
 // Data and transport are elsewhere, so that a test can go through all orders of messages.
-#pragma once
-
-#include <string>
-#include <vector>
-
-#include "algorithms/owners/timetable.hpp"
-#include "base/types.hpp"
-
-namespace latecomer::owners {
 
 struct LogEntry {
   Rank rank = 0;
@@ -108,11 +113,6 @@ class ArrivalLog {
   Count horizon_ = 0;
   Count own_over_ = 0;  // the rounds that are over on this rank
 };
-
-// One rank of a call of online owners, without data and transport: it extends the timetable by the
-// log of arrivals, and decides when it posts which block. It sends one block at a time and receives
-// one at a time, in the order of the timetable: others would share its links, and the block that
-// all wait for would be late.
 
 class OnlineRank {
  public:

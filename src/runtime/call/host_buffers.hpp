@@ -1,5 +1,6 @@
-// Memory of accelerators that the program's CUDA, HIP or Level Zero runtime manages: the processor
-// may not be able to touch it.
+// The buffers of a call in memory that the processor can touch. Memory of a device is copied by the
+// MPI library, in messages of this rank to itself: a library that takes such buffers can do that,
+// and the program passed them.
 #pragma once
 
 #include <memory>
@@ -9,14 +10,13 @@
 
 namespace latecomer {
 
+// Memory of accelerators that the program's CUDA, HIP or Level Zero runtime manages: the processor
+// may not be able to touch it.
+
 /// True if such a runtime is in the process and says that the address lies in memory of its
 /// devices, or in memory that it moves between devices and host. Host memory that a program has
 /// registered with a runtime does not count. No runtime is loaded or set up for this.
 [[nodiscard]] bool is_device_memory(const void* address);
-
-// The buffers of a call in memory that the processor can touch. Memory of a device is copied by the
-// MPI library, in messages of this rank to itself: a library that takes such buffers can do that,
-// and the program passed them.
 
 /// True if a buffer that counts on this rank is memory of a device.
 [[nodiscard]] bool passes_device_memory(const Call& call, Rank ranks, Rank me);

@@ -1,4 +1,5 @@
-// After a call: the ranks tell each other when they came and left, and review their last calls.
+// After a call: the ranks tell each other when they came and left, and review their last calls;
+// and work that waits for the next call in which all ranks wait for each other.
 #pragma once
 
 #include "runtime/call/request.hpp"

@@ -1,4 +1,5 @@
-// A call after a check of its arguments, and how it began and ended.
+// A call after a check of its arguments, and how it began and ended. Its fields rest on facts that
+// MPI makes equal on all ranks, except for wrong arguments, which the MPI library refuses.
 #pragma once
 
 #include <string>
@@ -9,11 +10,6 @@
 #include "runtime/report/statistics.hpp"
 
 namespace latecomer {
-
-// A call after a check of its arguments. Its fields rest on facts that MPI makes equal on all
-// ranks, except for wrong arguments, which the MPI library refuses.
-
-struct CommState;
 
 struct Request {
   const Call& call;

@@ -1,9 +1,13 @@
-// Calls that the MPI library executes.
+// How a communicator carries out a call: one function for each state that it may be in. What
+// decides about the state changes only at moments that all ranks know, so that all are in the same
+// one.
 #pragma once
 
 #include "runtime/call/request.hpp"
 
 namespace latecomer {
+
+// Calls that the MPI library executes.
 
 /// Executes the MPI library's collective; if MPI refuses the call it calls the program's error
 /// handler. Returns MPI's code.
@@ -21,10 +25,6 @@ int execute_natively(CommState& state, const Call& call);
 /// `arrived`: on the common clock.
 [[nodiscard]] Ending decide_and_execute(CommState& state, const Request& request,
                                         CallClass* call_class, Seconds arrived);
-
-// How a communicator carries out a call: one function for each state that it may be in. What
-// decides about the state changes only at moments that all ranks know, so that all are in the same
-// one.
 
 /// Carries out a call that began at `entered`. Exceptions of the program's operators leave it.
 [[nodiscard]] Ending carry_out(CommState& state, const Request& request, Seconds entered);

@@ -1,6 +1,6 @@
-// Settings of a communicator by the program. All functions throw Error and then change nothing. The
-// caller holds the communicator's lock, and has executed started calls before a collective
-// function.
+// Settings of a communicator by the program, and hooks around its computation. All functions throw
+// Error and then change nothing. The caller holds the communicator's lock, and has executed started
+// calls before a collective function.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // The pieces of messages under way, in channels: one for each peer and direction. Messages of a
-// channel are done in their order.
+// channel are done in their order, so that only its first piece needs a test.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,6 @@ namespace latecomer {
 /// Cancels the receives; a receive or send that already began gets a second to end, then its
 /// request is freed. Returns false if one was freed, so that MPI may still use its memory.
 bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
-
-// The pieces of messages under way, in channels: one for each peer and direction. Messages of a
-// channel are done in their order, so that only its first piece needs a test.
 
 enum class Direction : std::uint8_t { send, recv };
 

@@ -29,8 +29,6 @@ class SimGridPlatform {
   std::vector<simgrid::s4u::Host*> hosts_;
 };
 
-// Runs one call of all ranks as SimGrid actors, once in a process.
-
 /// One actor for each rank on its host. Of the network only gamma and the eager limit are used:
 /// the rest is the platform's; nothing is traced. Times are good to SimGrid's 1 ns. Throws Error if
 /// the arrivals do not fit the ranks. A rank that gets stuck or loses its network is no

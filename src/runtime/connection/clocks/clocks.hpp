@@ -1,4 +1,5 @@
-// Groups of ranks that read the same clock: those of one running kernel and one time namespace.
+// The clock that a communicator's ranks share: rank 0's. runtime/connection/clocks/clock_sync.hpp
+// keeps it right.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,8 @@
 
 namespace latecomer {
 
+// Groups of ranks that read the same clock: those of one running kernel and one time namespace.
+
 struct ClockGroups {
   std::vector<Rank> leaders;  // the lowest rank of each clock, ascending; rank 0 is the first
   std::vector<Rank> mates;    // all ranks that read this rank's clock, ascending
@@ -20,9 +23,6 @@ struct ClockGroups {
 /// `clocks`: the identity of each rank's clock; 0: not known, so the clock counts as the rank's
 /// own.
 [[nodiscard]] ClockGroups group_clocks(const std::vector<std::uint64_t>& clocks, Rank me);
-
-// The clock that a communicator's ranks share: rank 0's. runtime/connection/clocks/clock_sync.hpp
-// keeps it right.
 
 /// CLOCK_MONOTONIC, in seconds.
 [[nodiscard]] inline Seconds monotonic_clock() {
