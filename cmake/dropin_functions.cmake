@@ -318,10 +318,9 @@ endforeach()
 set(made "Made by cmake/dropin_functions.cmake from src/dropin/functions.txt.")
 file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 // @made@
-#include "dropin/fortran.hpp"
+#include "dropin/library_calls.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
-#include "dropin/library_calls.hpp"
 #include "dropin/unseen.hpp"
 #include "dropin/wrapped.hpp"
 

@@ -9,7 +9,7 @@ if(NOT status EQUAL 0)
 endif()
 find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(latecomer_python NB_STATIC python/bindings.cpp python/bind_forecast.cpp
-  python/bind_origin.cpp python/bind_trace.cpp)
+  python/bind_origin.cpp python/bind_plan.cpp python/bind_rehearsal.cpp python/bind_trace.cpp)
 if(TARGET nanobind-static)
   latecomer_compile_in_batches(nanobind-static)
 endif()

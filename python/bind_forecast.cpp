@@ -1,10 +1,10 @@
-#include "bind_forecast.hpp"
-
+// latecomer._core: the forecast of arrivals, for python/latecomer/atlas.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 
 #include "base/error.hpp"
-#include "forecast/forecasts.hpp"
+#include "bindings.hpp"
+#include "forecast/forecast.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,9 +1,9 @@
-#include "bind_origin.hpp"
-
+// latecomer._core: who is the origin of waiting, for python/latecomer/report/analysis/origin.py.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings.hpp"
 #include "lateness/origin.hpp"
 #include "lateness/replay.hpp"
 

@@ -1,5 +1,4 @@
-#include "bind_trace.hpp"
-
+// latecomer._core: the calls of a trace, for python/latecomer/report/trace and analysis.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -17,7 +16,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/parallel.hpp"
+#include "base/threads.hpp"
+#include "bindings.hpp"
 #include "lateness/calls.hpp"
 #include "trace/matched_calls.hpp"
 #include "trace/read_file.hpp"

@@ -19,7 +19,7 @@ PUBLIC = "latecomer"  # the public headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 MPI_CALL = re.compile(r"(?<![A-Za-z_])MPI_[A-Z][a-z_]+[a-z0-9_]*\s*\(")
 TOPS = ("src", "bench", "examples")
-BINDINGS = "python/bindings.cpp"  # a layer of one file
+BINDING = re.compile(r"python/[a-z_]+\.[ch]pp")  # each file of the bindings is a layer
 PACKAGE = "python/latecomer"
 API = "api"  # the package itself: python/latecomer/__init__.py
 
@@ -41,7 +41,7 @@ def table_of(document: str) -> Table:
     table: Table = {}
     for paths, uses in rows_of(document):
         for path in paths:
-            known = path.partition("/")[0] in TOPS or path == BINDINGS
+            known = path.partition("/")[0] in TOPS or BINDING.fullmatch(path)
             if not known or uses.startswith("as "):
                 continue
             named = uses.replace("public headers", PUBLIC)
@@ -212,9 +212,13 @@ def check(root: Path) -> list[str]:
                 continue
             text = path.read_text(encoding="utf-8")
             problems += [f"{name}: {what}" for what in layers.breaches(layer, text)]
-    if (bindings := root / BINDINGS).exists():
-        text = bindings.read_text(encoding="utf-8")
-        problems += [f"{BINDINGS}: {what}" for what in layers.breaches(BINDINGS, text)]
+    for path in sorted((root / "python").glob("*.[ch]pp")):
+        name = path.relative_to(root).as_posix()
+        if name not in layers.table:
+            problems.append(f"{name}: belongs to no layer; add it to the table")
+            continue
+        text = path.read_text(encoding="utf-8")
+        problems += [f"{name}: {what}" for what in layers.breaches(name, text)]
     if around := cycle(units(root)):
         problems.append(f"src: files include each other: {', '.join(around)}")
     return problems + layers.unused() + check_python(root, python_table_of(document))

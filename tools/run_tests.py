@@ -158,6 +158,7 @@ def suites() -> list[Suite]:
     pytest = [python, "-m", "pytest", "-q", "-rfEs"]
     return [
         Suite("layers", [python, "tools/check_layers.py"]),
+        Suite("sizes", [python, "tools/check_sizes.py"]),
         Suite("format", [str(BIN / "clang-format"), "--dry-run", "-Werror", *cpp_files()]),
         Suite("ruff", [str(BIN / "ruff"), "check", *PYTHON]),
         Suite("mypy", [str(BIN / "mypy")]),

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import latecomer
 
-from .base import called, variables
+from .base import invocation, variables
 from .base.errors import UserError
 from .base.output import say
-from .base.plain import HALVES
+from .base.printable import HALVES
 from .command.declare import Group, UsageError
 from .command.parse import dispatch
 from .verbs.commands import COMMANDS
@@ -66,7 +66,7 @@ def _run(words: Sequence[str], commands: Group) -> int:
         return 0
     if first == "help":  # as in help, help run, help lab run
         words = [*rest, "--help"]
-    return dispatch(commands, called.called(), words)
+    return dispatch(commands, invocation.called(), words)
 
 
 def _print_no_more() -> None:
@@ -104,6 +104,6 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, _interrupt)
-    called.note()
+    invocation.note()
     variables.forget_module()
     sys.exit(run(sys.argv[1:]))

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
 #include "base/parse.hpp"
-#include "patterns/pipeline.hpp"
 
 namespace latecomer {
 namespace {
@@ -24,27 +21,14 @@ const Parameter& find_parameter(const Algorithm& algorithm, std::string_view nam
               known.empty() ? "none, it has no parameters" : "one of " + known);
 }
 
-constexpr std::string_view kProgress = "progress";
-
-/// True if the row's plans let a progress thread run ahead of the arrival unless the user asks for
-/// something else.
-bool prefers_background(const Algorithm& row) { return row.arrival_aware || row.runs_ahead; }
-
 Parameter progress_parameter(const Algorithm& row) {
   return {kProgress,
-          prefers_background(row)
+          row.prefers_background()
               ? "whether a thread may run ahead of the arrival; default background "
                 "where all ranks have a progress thread"
               : "whether a thread may run ahead of the arrival; default foreground",
           0,
           {"foreground", "background"}};
-}
-
-/// Takes it out of the parameters: a plan holds it under its own name.
-Progress take_progress(const Algorithm& algorithm, Parameters& parameters, bool background) {
-  const auto asked = parameters.extract(std::string(kProgress));
-  if (!asked.empty()) return static_cast<Progress>(asked.mapped());
-  return prefers_background(algorithm) && background ? Progress::background : Progress::foreground;
 }
 
 Count parse_value(const Parameter& parameter, std::string_view text) {
@@ -66,51 +50,12 @@ std::string value_text(const Parameter& parameter, Count value) {
   return std::string(parameter.choices[static_cast<std::size_t>(value)]);
 }
 
-/// Segments beyond one for each element would be empty: the plan holds the number that is used.
-void cap_segments(Parameters& parameters, Count elements) {
-  const auto asked = parameters.find("segments");
-  if (asked != parameters.end()) asked->second = std::min(asked->second, max_segments(elements));
-}
-
-void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
-  if (knowledge.arrivals.empty()) return;
-  if (knowledge.arrivals.size() != static_cast<std::size_t>(problem.ranks)) {
-    throw Error("arrivals", std::to_string(knowledge.arrivals.size()) + " times",
-                "one time for each of " + std::to_string(problem.ranks) + " ranks");
-  }
-  for (const Seconds arrival : knowledge.arrivals) {
-    if (!(arrival >= -1e18 && arrival <= 1e18)) {
-      throw Error("arrival", format_number(arrival), "a finite time in seconds");
-    }
-  }
-}
-
 std::string names_of(Collective collective) {
   std::string names;
   for (const Algorithm& row : registry(collective)) {
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   }
   return names;
-}
-
-const Algorithm& row_of(const Plan& plan) {
-  return find_algorithm(plan.problem.collective, plan.algorithm);
-}
-
-/// The whole program of a rank that is alone.
-void keep_own(const Problem& problem, Builder& builder) {
-  const Range own = problem.after(0);
-  builder.copy(builder.input(own), builder.output(own));
-}
-
-/// In round k rank r tells rank r + 2^k of all ranks that it has heard of: after ceil(log2 P)
-/// rounds every rank has heard of every other.
-void disseminate(Rank ranks, Builder& builder) {
-  for (Rank distance = 1; distance < ranks; distance *= 2) {
-    builder.notify((builder.me() + distance) % ranks);
-    builder.receive_notification((builder.me() - distance + ranks) % ranks);
-  }
-  builder.stop_piggybacking();
 }
 
 void check_row(const Algorithm& row) {
@@ -258,93 +203,6 @@ void check_accepts(const Algorithm& algorithm, const Problem& problem) {
   throw Error("operator", "not commutative", "a commutative one, since " + why);
 }
 
-Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters,
-               const Knowledge& knowledge) {
-  check(problem);
-  check_arrivals(problem, knowledge);
-  if (algorithm.collective != problem.collective) {
-    throw Error("algorithm",
-                std::string(algorithm.name) + " of " + std::string(to_string(algorithm.collective)),
-                "one of " + std::string(to_string(problem.collective)));
-  }
-  if (algorithm.kind == Kind::native) {
-    throw Error("algorithm", "native", "an algorithm that has plans");
-  }
-  check_accepts(algorithm, problem);
-  for (const auto& [name, value] : parameters) check_parameter(algorithm, name, value);
-  Plan plan;
-  plan.algorithm = algorithm.name;
-  plan.problem = problem;
-  plan.parameters = parameters;
-  cap_segments(plan.parameters, problem.count);
-  const Progress progress = take_progress(algorithm, plan.parameters, knowledge.background);
-  plan.progress = progress;
-  if (algorithm.fill_plan != nullptr) algorithm.fill_plan(plan, knowledge);
-  plan.progress = progress;  // where another row made the plan
-  const bool tells = algorithm.informs_all != nullptr && algorithm.informs_all(plan);
-  plan.telemetry = knowledge.telemetry && (algorithm.kind == Kind::program || tells);
-  return plan;
-}
-
-Plan plan_like(const Plan& representative, const Problem& problem, const Parameters& fixed,
-               const Knowledge& knowledge) {
-  const Algorithm& row = find_algorithm(problem.collective, representative.algorithm);
-  Parameters parameters = fixed;
-  for (const Parameter& parameter : row.parameters) {
-    const auto found = representative.parameters.find(parameter.name);
-    if (parameter.taken_over == TakenOver::no || found == representative.parameters.end()) continue;
-    Count value = found->second;
-    if (parameter.taken_over == TakenOver::in_proportion) {
-      const double times = static_cast<double>(problem.bytes()) /
-                           std::max(1.0, static_cast<double>(representative.problem.bytes()));
-      // Pieces do not get longer: they may be as long as a message may be that leaves eagerly.
-      if (value > 1) value = std::llround(std::ceil(static_cast<double>(value) * times));
-    }
-    parameters.try_emplace(std::string(parameter.name), std::max(value, parameter.minimum));
-  }
-  return make_plan(row, problem, parameters, knowledge);
-}
-
-Cost cost_of(const Plan& plan) {
-  return plan.problem.ranks == 1 ? Cost{} : row_of(plan).cost(plan);
-}
-
-Plan arrival_exchange_plan(const Problem& problem) {
-  Plan plan;
-  plan.algorithm = native_row(problem.collective).name;
-  plan.problem = problem;
-  plan.telemetry = true;
-  return plan;
-}
-
-void check_rank(const Plan& plan, Rank me) {
-  if (me >= 0 && me < plan.problem.ranks) return;
-  throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
-}
-
-Program build_program(const Plan& plan, Rank me) {
-  check_rank(plan, me);
-  const Algorithm& algorithm = row_of(plan);
-  if (algorithm.kind == Kind::protocol) {
-    throw Error("algorithm", plan.algorithm,
-                "one that runs a program, since this one decides while it runs");
-  }
-  Builder builder(plan, me);
-  const bool tells = algorithm.informs_all != nullptr && algorithm.informs_all(plan);
-  if (plan.telemetry && !tells) disseminate(plan.problem.ranks, builder);
-  if (algorithm.kind == Kind::native) return builder.finish();
-  plan.problem.ranks > 1 ? algorithm.build(plan, builder) : keep_own(plan.problem, builder);
-  return builder.finish();
-}
-
-std::vector<Program> build_programs(const Plan& plan) {
-  std::vector<Program> programs;
-  for (Rank rank = 0; rank < plan.problem.ranks; ++rank) {
-    programs.push_back(build_program(plan, rank));
-  }
-  return programs;
-}
-
 Choice parse_choice(Collective collective, std::string_view text) {
   const auto parts = split(text, ':');
   Choice choice{&find_algorithm(collective, parts.front()), {}};
@@ -372,7 +230,7 @@ Count seed_of(const Choice& choice) {
 }
 
 std::string describe_parameters(const Plan& plan, std::string_view asked) {
-  const Algorithm& algorithm = row_of(plan);
+  const Algorithm& algorithm = find_algorithm(plan.problem.collective, plan.algorithm);
   std::string text = asked.empty() || asked == plan.algorithm ? "" : "as=" + plan.algorithm;
   for (const auto& [name, value] : plan.parameters) {
     text +=

@@ -1,5 +1,5 @@
-// A row of the registry: the properties of an algorithm, and the macro with which a file of this
-// folder declares it.
+// A row of the registry: the properties of an algorithm, its cost, and the macro with which a file
+// of this folder declares it.
 #pragma once
 
 #include <memory>
@@ -7,12 +7,40 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/cost.hpp"
-#include "protocol/executor.hpp"
+#include "base/network.hpp"
+#include "protocol/protocol.hpp"
 #include "schedule/builder.hpp"
 #include "schedule/plan.hpp"
+#include "schedule/problem.hpp"
 
 namespace latecomer {
+
+// The cost of a plan if all ranks arrive together, and the time that follows by Hockney's model.
+
+/// The parts of a call's time. Tests compare each count with the time that the program takes longer
+/// on a virtual network where this part is dearer.
+struct Cost {
+  Count rounds = 0;     // transfers that follow each other: start-ups
+  Count sent = 0;       // elements of these transfers
+  Count combined = 0;   // at most so many elements combined in between, hidden by no transfer
+  Count exchanged = 0;  // part of `sent` that two ranks send each other at the same time
+  bool paced = false;   // short messages wait for their receivers as long ones do
+};
+
+/// Returns seconds by Hockney's model (Parallel Computing 20, 1994): so many rounds of messages of
+/// equal length, and the combining.
+[[nodiscard]] Seconds hockney_time(const Problem& problem, const Cost& cost,
+                                   const Network& network);
+
+/// The cost of two plans that run one after the other.
+[[nodiscard]] inline Cost operator+(const Cost& first, const Cost& then) {
+  return {first.rounds + then.rounds, first.sent + then.sent, first.combined + then.combined,
+          first.exchanged + then.exchanged, first.paced || then.paced};
+}
+
+/// Returns the mean exit minus the last arrival, seconds; one entry a rank, in any order.
+[[nodiscard]] Seconds mean_exit_after_last(const std::vector<Seconds>& exits,
+                                           const std::vector<Seconds>& arrivals);
 
 /// program: runs a program on the engine; protocol: a state machine that decides while it runs;
 /// native: the MPI library's own collective.
@@ -27,7 +55,7 @@ struct Parameter {
   std::string_view meaning;  // with its default
   Count minimum;
   std::vector<std::string_view> choices;  // names of the values 0, 1, ...; empty: a number
-  bool factors = false;                   // or a list such as 12x2x2 (base/factors.hpp)
+  bool factors = false;                   // or a list such as 12x2x2 (base/parse.hpp)
   TakenOver taken_over = TakenOver::no;
   bool waives = false;          // a value may give up what all calls promise: a user alone sets it
   bool names_programs = false;  // the choices are the collective's programs: the registry's to set
@@ -80,6 +108,9 @@ struct Algorithm {
   /// Makes one rank's part in a protocol's calls, by a filled plan. Null for other kinds.
   std::unique_ptr<Executor> (*executor)(const Plan& plan, Rank me) = nullptr;
 
+  /// True if its plans let a progress thread run ahead of the arrival unless the user asks for
+  /// something else.
+  [[nodiscard]] bool prefers_background() const { return arrival_aware || runs_ahead; }
   /// True for the row that chooses among all others.
   [[nodiscard]] bool automatic() const { return stands_for_others && arrival_aware; }
   /// True for a row that runs one program of its own, whatever others are called.
@@ -87,6 +118,9 @@ struct Algorithm {
     return kind == Kind::program && !lifts && !stands_for_others;
   }
 };
+
+/// The parameter of programs that says whether a thread may run ahead of the arrival.
+inline constexpr std::string_view kProgress = "progress";
 
 /// `informs_all` of rows whose messages always tell all ranks of each other.
 inline bool always_informs(const Plan& /*plan*/) { return true; }

@@ -1,6 +1,7 @@
 // Errors name the failed subject, the offending value and a right one.
 #pragma once
 
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -22,5 +23,22 @@ class Error : public std::runtime_error {
   std::string subject_;
   std::string remedy_;
 };
+
+// The message behind latecomer_last_error(): of this thread's last error.
+
+void set_last_error(std::string message);
+/// "" if there was none. Valid until the thread's next error.
+[[nodiscard]] const char* last_error();
+
+// Work that can be left out where there is no memory for it.
+
+/// Runs `work`. Returns false if it was left, at some place, for lack of memory.
+template <class Work>
+bool if_memory(Work&& work) try {
+  work();
+  return true;
+} catch (const std::bad_alloc&) {
+  return false;
+}
 
 }  // namespace latecomer

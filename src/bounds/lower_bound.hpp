@@ -5,6 +5,42 @@
 
 #include "base/network.hpp"
 #include "schedule/plan.hpp"
+#include "schedule/problem.hpp"
+
+namespace latecomer::bounds {
+
+// The bounds of the collectives, each the earliest possible last exit, and their common parts.
+
+/// The arrivals of a node's ranks: the node can take part from the first on, and is complete with
+/// the last.
+struct Node {
+  Seconds first = 0;
+  Seconds last = 0;
+};
+[[nodiscard]] std::vector<Node> nodes_of(const std::vector<Seconds>& arrivals,
+                                         const Network& network);
+
+/// A call on two nodes or more.
+struct Call {
+  const Problem& problem;
+  const std::vector<Seconds>& arrivals;
+  const Network& network;
+  std::vector<Node> nodes;
+  bool early = false;  // ranks may receive before they arrive
+
+  [[nodiscard]] Seconds last() const;
+};
+
+/// The number of rounds until one of `nodes` has told all, if each tells `ports` more in a round.
+[[nodiscard]] double rounds_to_all(std::size_t nodes, Count ports);
+
+[[nodiscard]] Seconds allgather_bound(const Call& call);
+[[nodiscard]] Seconds bcast_bound(const Call& call);
+[[nodiscard]] Seconds gather_bound(const Call& call);
+[[nodiscard]] Seconds reduce_bound(const Call& call);
+[[nodiscard]] Seconds scatter_bound(const Call& call);
+
+}  // namespace latecomer::bounds
 
 namespace latecomer {
 
@@ -16,7 +52,7 @@ namespace latecomer {
 ///   more from each of the k nodes that have not arrived (k - 1 where the result may be combined
 ///   at one of these).
 /// For the others: the late data of the ranks whose data others need, the volume that a node still
-/// has to receive or to send after any time t, and rounds (collectives.cpp). The bounds are weaker
+/// has to receive or to send after any time t, and rounds. The bounds are weaker
 /// where ranks share nodes: then only data that pass between nodes count. With foreground progress
 /// a node can receive only from its arrival on; with background progress, and where the network
 /// takes in short messages on its own (eager limit > 0), also before. Assumes that a message costs

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/logarithm.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

@@ -5,7 +5,7 @@
 // how far the candidate itself is off; and chance. All are Gaussian. So one call says something
 // about all candidates (docs/decisions/0016-selection.md).
 //
-// All ranks compute the same bits (base/logarithm.hpp).
+// All ranks compute the same bits (base/reproducible.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "price/network_parts.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "base/logarithm.hpp"
+#include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
-#include "price/planning_cost.hpp"
+#include "price/candidates.hpp"
 
 namespace latecomer {
 namespace {

@@ -16,7 +16,7 @@
 #include "choose/plan_cache.hpp"
 #include "choose/review.hpp"
 #include "forecast/call_sequence.hpp"
-#include "price/rivals.hpp"
+#include "price/candidates.hpp"
 
 namespace latecomer {
 

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "choose/call_class.hpp"
 #include "choose/policy.hpp"
 #include "choose/pricer.hpp"

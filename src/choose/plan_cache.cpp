@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

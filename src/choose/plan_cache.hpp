@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "algorithms/registry.hpp"
-#include "price/network_parts.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 

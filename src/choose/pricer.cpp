@@ -5,11 +5,9 @@
 #include <numeric>
 #include <utility>
 
+#include "price/candidates.hpp"
 #include "price/on_nodes.hpp"
-#include "price/planning_cost.hpp"
 #include "price/price.hpp"
-#include "price/rivals.hpp"
-#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {

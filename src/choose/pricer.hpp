@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "choose/call_class.hpp"
 
 namespace latecomer {

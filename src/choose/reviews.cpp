@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
 

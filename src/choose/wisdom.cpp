@@ -4,8 +4,8 @@
 #include <array>
 
 #include "base/error.hpp"
-#include "base/logarithm.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "price/network_parts.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "runtime/connection/clocks/clock_groups.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/introduction.hpp"
 

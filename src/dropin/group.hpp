@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/report/waits.hpp"
 #include "runtime/trace/stamps.hpp"
 

@@ -9,17 +9,16 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 #include "dropin/fast_path.hpp"
 #include "dropin/next.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "runtime/progress/progress_mode.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/log.hpp"
-#include "runtime/settings/default_network.hpp"
-#include "runtime/settings/default_rules.hpp"
+#include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/trace/process_file.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "dropin/group.hpp"
 #include "lateness/calls.hpp"
 #include "runtime/report/stats_report.hpp"

@@ -15,7 +15,7 @@
 #include "runtime/call/execute.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
 

@@ -1,12 +1,18 @@
-// The forecast of the next call's arrivals, by the observations of earlier calls with the same key.
-// Ranks with the same bits as input compute the same bits: no clock, no messages.
+// The forecasts of a communicator's calls: one for each key, and one more for each position in the
+// sequence of calls where the key alone is ambiguous.
 #pragma once
 
 #include <limits>
+#include <map>
 
+#include "forecast/call_sequence.hpp"
 #include "forecast/estimators.hpp"
+#include "forecast/pattern.hpp"
 
 namespace latecomer {
+
+// The forecast of the next call's arrivals, by the observations of earlier calls with the same key.
+// Ranks with the same bits as input compute the same bits: no clock, no messages.
 
 /// One call; seconds on a clock that the ranks share, one value a rank. It may start anywhere.
 struct Observation {
@@ -93,6 +99,44 @@ class Forecast {
   std::vector<float> arrivals_;  // by it; empty before the first observation
   float claim_ = 0;              // its
   Claims claims_;                // of those chosen: luck does not last
+};
+
+/// Equal on all ranks if they call its functions alike, in the same order.
+class Forecasts {
+ public:
+  /// Throws Error unless there is a rank.
+  explicit Forecasts(Rank ranks);
+  /// Begins a call, and returns its history. Every call of the communicator must be entered.
+  HistoryKey enter(CallKey key);
+  /// The forecast for the call that was entered: by the history of its position, or if that is not
+  /// trusted by the history of all calls with its key.
+  [[nodiscard]] Estimate next(const HistoryKey& history) const;
+  /// The forecast on a grid, for plans: arrivals in seconds after the earliest; empty: nothing is
+  /// trusted. Differences below `min_step` matter to no plan.
+  [[nodiscard]] const std::vector<Seconds>& expect(const HistoryKey& history, Seconds min_step = 0);
+  /// Adds the observation of a call, possibly later, or never. Throws Error as Forecast does.
+  void observe(const HistoryKey& history, const Observation& observation);
+
+  /// The memory taken, bytes.
+  [[nodiscard]] std::size_t memory() const {
+    return sizeof(Forecasts) + entries_.size() * entry_memory_;
+  }
+
+ private:
+  struct Entry {
+    Forecast forecast;
+    mutable ArrivalGrid grid = {};
+    std::uint64_t used = 0;  // the last observation
+  };
+  [[nodiscard]] const Entry* find(const HistoryKey& history) const;
+  [[nodiscard]] bool make_room();
+
+  Rank ranks_;
+  std::size_t entry_memory_;  // bytes
+  CallSequence sequence_;
+  std::map<HistoryKey, Entry> entries_;
+  std::vector<Seconds> expected_;  // by the last expect()
+  std::uint64_t observations_ = 0;
 };
 
 }  // namespace latecomer

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "simulate/simulation.hpp"
 
 namespace latecomer {

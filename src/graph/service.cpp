@@ -1,14 +1,13 @@
 #include "graph/service.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <queue>
 #include <utility>
 
-#include "base/interruption.hpp"
-#include "simulate/memory_load.hpp"
-#include "simulate/token_bucket.hpp"
+#include "base/threads.hpp"
+#include "graph/resources.hpp"
+#include "simulate/loads.hpp"
 
 namespace latecomer {
 namespace {
@@ -65,6 +64,11 @@ class Server {
   }
 
  private:
+  using Channel = resources::Channel;
+  using Flag = resources::Flag;
+  using Port = resources::Port;
+  using Worker = resources::Worker;
+
   struct Event {
     enum Kind : std::uint8_t { ready, left, worked, memory };
     Ticks time = 0;
@@ -77,36 +81,6 @@ class Server {
       return number != other.number ? number > other.number : id > other.id;
     }
   };
-  struct Port {
-    Count leaving = 0;
-    std::deque<Node> waiting;
-    std::vector<std::pair<Ticks, Moment>> free;  // of each lane: from when on, and by what
-    std::deque<Moment> left;                     // the last ones, which freed a lane
-    TokenBucket out;
-    TokenBucket in;
-  };
-  struct Channel {
-    std::uint32_t posted = 0;
-    std::vector<Node> early;  // ready before those in front of them
-    Moment last = kNone;
-    bool leaving = false;
-    Count rendezvous = 0;  // waiting or leaving
-    double buffered = 0;   // bytes that have not left
-  };
-  struct Worker {
-    bool busy = false;
-    std::priority_queue<Node, std::vector<Node>, std::greater<>> ready;
-    std::vector<Node> refused;  // accumulates whose flag was held
-    Moment last = kNone;
-  };
-  struct Flag {
-    bool held = false;
-    std::deque<Node> queue;       // accumulates of ranks that have nothing else to do
-    std::vector<Moment> counted;  // the ends of its increments
-    Moment accumulated = kNone;   // the last one
-    std::vector<Node> awaiting;   // notices
-  };
-
   void push(Ticks time, Event::Kind kind, std::size_t id, std::uint64_t change = 0) {
     events_.push({time, number_++, kind, id, change});
   }

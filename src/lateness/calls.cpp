@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/parallel.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/files.hpp"
 #include "base/parse.hpp"
-#include "base/writing.hpp"
 #include "nccl/process_file.hpp"
 #include "nccl/recorder.hpp"
 

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "base/file_pattern.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
 
 namespace latecomer::nccl {
 namespace {

@@ -1,9 +1,13 @@
-// Powers of two, and the usual way to run an algorithm for a power of two on any number of ranks.
+// Powers of two: the usual way to run an algorithm for one on any number of ranks, and recursive
+// halving.
 #pragma once
 
+#include "base/partition.hpp"
 #include "base/types.hpp"
 
 namespace latecomer {
+
+// Powers of two, and the usual way to run an algorithm for a power of two on any number of ranks.
 
 [[nodiscard]] constexpr Rank floor_log2(Rank value) {
   Rank log = 0;
@@ -39,6 +43,21 @@ struct PowerOfTwoGroup {
   Rank log2;
   Rank core;
   Rank extra;
+};
+
+// Recursive halving: of the blocks of a vector each rank works on half as many after each exchange.
+
+/// The blocks [first, last) that a rank still works on.
+struct Blocks {
+  Rank first;
+  Rank last;
+
+  [[nodiscard]] Blocks half(bool upper) const {
+    const Rank middle = (first + last) / 2;
+    return upper ? Blocks{middle, last} : Blocks{first, middle};
+  }
+  /// The range of the vector that these blocks cover.
+  [[nodiscard]] Range in(const Partition& parts) const { return parts.range(first, last); }
 };
 
 }  // namespace latecomer

@@ -1,12 +1,12 @@
 // The choice among nodes, by prices.
-#include "algorithms/nodes/among.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithms/nodes/cut.hpp"
+#include "algorithms/nodes/lifted_row.hpp"
+#include "algorithms/plans.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

@@ -4,7 +4,7 @@
 // Cost: that of the program. Use it where it is not known who will be late, or whether anybody
 // will. In MPI programs the library's own collective takes part too, and what calls took corrects
 // the prices (src/choose/). Where ranks share nodes the row for that competes alone. With a seed
-// the chooser draws a row for each call (choose/by_chance.cpp), and there is no plan here.
+// the chooser draws a row for each call (choose/without_prices.cpp), and there is no plan here.
 #include <string>
 
 #include "price/chosen.hpp"

@@ -4,10 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
+#include "price/candidates.hpp"
 #include "price/on_nodes.hpp"
 #include "price/price.hpp"
-#include "price/ways.hpp"
 
 namespace latecomer {
 

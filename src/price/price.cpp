@@ -4,8 +4,9 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/nodes/drivers.hpp"
-#include "executors/make_executor.hpp"
+#include "algorithms/nodes/cut.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "graph/service.hpp"
 #include "price/on_nodes.hpp"
 #include "simulate/simulate.hpp"
@@ -141,6 +142,36 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
   if (!plan.placement.empty() && plan.problem.collective == Collective::allreduce)
     return std::ranges::max(exits) - std::ranges::max(since);
   return mean_exit_after_last(exits, since);
+}
+
+Network scaled(Network network, const NetworkParts& logarithms) {
+  network.alpha *= exp_of(logarithms[0]);
+  network.handshake *= exp_of(logarithms[0]);
+  network.beta *= exp_of(logarithms[1]);
+  network.gamma *= exp_of(logarithms[2]);
+  network.exchange = std::max(1.0, network.exchange * exp_of(logarithms[3]));
+  return network;
+}
+
+NetworkParts scale_of(const Network& network, const Network& of) {
+  const auto logarithm = [](double now, double before) {
+    return now > 0 && before > 0 ? log_of(now / before) : 0;
+  };
+  return {logarithm(network.alpha, of.alpha), logarithm(network.beta, of.beta),
+          logarithm(network.gamma, of.gamma), logarithm(network.exchange, of.exchange)};
+}
+
+NetworkParts shares_of_price(const Plan& plan, const Network& network, const Placement& placement) {
+  constexpr double kStep = 0.01;
+  NetworkParts shares{};
+  const Seconds price = balanced_time(plan, network, placement);
+  if (!(price > 0)) return shares;
+  for (std::size_t part = 0; part < shares.size(); ++part) {
+    NetworkParts step{};
+    step[part] = kStep;
+    shares[part] = (balanced_time(plan, scaled(network, step), placement) / price - 1) / kStep;
+  }
+  return shares;
 }
 
 }  // namespace latecomer

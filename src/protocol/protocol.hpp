@@ -1,10 +1,19 @@
-// A protocol: the state machine that runs on one rank in one call. It reacts to events and posts
-// operations on its transport. Running a program is the simplest protocol (engine/engine.hpp).
+// Protocols, which react to events of one call, and executors, which run them: by a program or by a
+// state machine that decides while it runs.
 #pragma once
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "protocol/transport.hpp"
+#include "schedule/program.hpp"
 
 namespace latecomer {
+
+// A protocol: the state machine that runs on one rank in one call. It reacts to events and posts
+// operations on its transport. Running a program is the simplest protocol (engine/engine.hpp).
 
 enum class Status : std::uint8_t { running, done, failed };
 
@@ -39,5 +48,42 @@ class Protocol {
   /// A text that names the awaited event or rank, for reports of stalls.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
 };
+
+// An executor: executes one rank's part of one plan, by a program or by a state machine that
+// decides while it runs. The caller sees no difference.
+
+struct ProtocolOptions {
+  std::uint32_t window = 64;           // requests in flight per peer and direction
+  bool combine_before_arrival = true;  // false for user operators: they stay off the thread
+};
+
+/// The meaning of a control message, for people.
+struct ControlMeaning {
+  /// A rank that takes part from a round on.
+  struct Entry {
+    Rank rank = 0;
+    Count round = 0;
+  };
+  std::string name;             // one word; empty: unknown
+  std::optional<Rank> rank;     // a rank that it names
+  std::optional<Count> number;  // a round or a segment that it names
+  std::vector<Entry> entries;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// The plan's hash, this rank, and the sizes of its buffers.
+  [[nodiscard]] virtual const RankContext& context() const = 0;
+  /// Creates the protocol for one call. The executor and the transport must outlive it.
+  [[nodiscard]] virtual std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& options) const = 0;
+  /// The meaning of a control message that a rank of the same plan sent.
+  [[nodiscard]] virtual ControlMeaning meaning(ControlWords /*words*/) const { return {}; }
+};
+
+/// The executors of all ranks, by rank.
+using Executors = std::vector<std::unique_ptr<Executor>>;
 
 }  // namespace latecomer

@@ -85,7 +85,7 @@ struct CommState {
   std::unique_ptr<CommResources> resources;  // made for the first of them
   bool resources_failed = false;             // MPI could make none
   Due due;
-  bool passed_device_memory = false;  // by this rank, in some call (device_memory.hpp)
+  bool passed_device_memory = false;  // by this rank, in some call (host_buffers.hpp)
   bool device_call = false;           // by this rank, in the call at hand
   ClockRefresh clock_refresh;         // while arrivals are watched
   ProgramCache programs;

@@ -3,14 +3,41 @@
 // without elements are left out, on both sides alike.
 #pragma once
 
+#include <map>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "schedule/plan.hpp"
 #include "schedule/program.hpp"
-#include "schedule/scoreboard.hpp"
 
 namespace latecomer {
+
+// Derives the dependencies of operations from the element ranges they read and write, as a
+// processor's scoreboard does: read after write, write after read, write after write.
+
+class Scoreboard {
+ public:
+  /// Returns the operation's dependencies, ascending, and notes the slices that it reads and
+  /// writes.
+  std::vector<OpIndex> add(OpIndex index, const Operation& operation, const Program& program);
+
+ private:
+  /// A range of one buffer whose elements have the same last writer and readers since.
+  struct Cell {
+    Count end;
+    OpIndex writer;
+    std::vector<OpIndex> readers;
+  };
+  using Cells = std::map<Count, Cell>;  // by begin; ranges that are absent were never written
+
+  void write(const Slice& slice, OpIndex index, std::vector<OpIndex>& after);
+  void read(const Slice& slice, OpIndex index, std::vector<OpIndex>& after);
+  Cells::iterator split(Cells& cells, Count at);
+  Cells& cells(Buffer buffer) { return cells_[static_cast<int>(buffer)]; }
+
+  Cells cells_[kBuffers];
+};
 
 /// The side on which a received slice stands when it is combined with this rank's own.
 enum class Received : std::uint8_t { left, right };

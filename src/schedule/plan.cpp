@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
+#include "base/text.hpp"
 
 namespace latecomer {
+
+std::string_view to_string(Progress progress) {
+  return progress == Progress::foreground ? "foreground" : "background";
+}
 
 std::uint64_t hash(const Plan& plan) {
   Plan shared = plan;
@@ -21,6 +26,28 @@ std::string in_words(const Plan& plan) {
   text += " bytes";
   if (rooted(problem.collective)) text += " with root " + std::to_string(problem.root);
   return text + " by " + plan.algorithm;
+}
+
+std::string to_text(const Plan& plan) {
+  const Problem& problem = plan.problem;
+  TextOut out;
+  out << kPlanTitle << "\nalgorithm " << plan.algorithm << "\ncollective "
+      << to_string(problem.collective) << "\nranks " << problem.ranks << "\ncount " << problem.count
+      << "\nelement-bytes " << problem.element_bytes << "\nroot " << problem.root
+      << "\ncommutative " << yes_no(problem.commutative) << "\nin-place "
+      << yes_no(problem.in_place) << "\nprogress " << to_string(plan.progress) << '\n';
+  if (problem.exact) out << "exact yes\n";
+  out.list("parts", problem.parts);
+  if (plan.telemetry) out << "telemetry yes\n";
+  for (const auto& [parameter, value] : plan.parameters) {
+    out << "parameter " << parameter << ' ' << value << '\n';
+  }
+  out.list("order", plan.order);
+  out.list("table", plan.table);
+  out.list("placement", plan.placement);
+  for (const Plan& inner : plan.inner) out << "inner\n" << to_text(inner);
+  out << "end\n";
+  return out.take();
 }
 
 std::vector<Rank> order_by_arrival(Rank ranks, const std::vector<Seconds>& arrivals) {

@@ -17,6 +17,7 @@ namespace latecomer {
 /// The progress mode: with `background`, operations that do not depend on the local arrival may run
 /// before it.
 enum class Progress : std::uint8_t { foreground, background };
+[[nodiscard]] std::string_view to_string(Progress progress);
 
 using Parameters = std::map<std::string, Count, std::less<>>;
 
@@ -52,6 +53,8 @@ struct Plan {
 /// "reduce of 1000 x 4 bytes with root 2 by binomial": for messages.
 [[nodiscard]] std::string in_words(const Plan& plan);
 
+/// The first line of the text form.
+inline constexpr std::string_view kPlanTitle = "latecomer-plan 1";
 /// The text form, one `name value` a line; parse_plan reads it back.
 [[nodiscard]] std::string to_text(const Plan& plan);
 /// Throws Error naming the line that cannot be read.

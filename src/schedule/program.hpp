@@ -1,12 +1,14 @@
 // A program: the operations of one rank in one call, as data. They are listed in program order; the
-// order in which they must wait for each other follows from the elements they touch
-// (scoreboard.hpp).
+// order in which they must wait for each other follows from the elements they touch.
 //
 // Matching: the n-th send from a to b in program order is received by the n-th receive at b
 // from a. Operand order: combine computes `left op right` and leaves it in place of one operand.
 #pragma once
 
+#include <array>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/types.hpp"
@@ -18,6 +20,8 @@ namespace latecomer {
 /// not used. The ranks of a node share one buffer `node`.
 enum class Buffer : std::uint8_t { input, output, scratch, node };
 inline constexpr int kBuffers = 4;
+inline constexpr std::array<std::string_view, kBuffers> kBufferNames = {"input", "output",
+                                                                        "scratch", "node"};
 /// The most bytes of a node's buffer, and flags, that a program uses.
 inline constexpr Count kMaxNodeBytes = Count{32} << 20;
 inline constexpr std::int32_t kMaxNodeFlags = 4096;
@@ -147,6 +151,8 @@ struct Accesses {
 };
 [[nodiscard]] Accesses accesses(const Operation& operation);
 
+/// The first line of the text form.
+inline constexpr std::string_view kProgramTitle = "latecomer-program 1";
 /// The text form: a header, then one operation a line with `after` and its dependencies.
 [[nodiscard]] std::string to_text(const Program& program);
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/network.hpp"
-#include "protocol/executor.hpp"
-#include "protocol/piggyback.hpp"
-#include "simulate/memory.hpp"
+#include "protocol/protocol.hpp"
+#include "protocol/transport.hpp"
+#include "simulate/elements.hpp"
 
 namespace latecomer {
 

@@ -2,7 +2,7 @@
 // landed.
 #include <algorithm>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "simulate/virtual_network.hpp"
 
 namespace latecomer {

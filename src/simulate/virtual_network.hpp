@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "protocol/protocol.hpp"
-#include "simulate/memory_load.hpp"
+#include "simulate/loads.hpp"
 #include "simulate/simulation.hpp"
-#include "simulate/token_bucket.hpp"
 
 namespace latecomer {
 

@@ -1,9 +1,87 @@
 #include "telemetry/watch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <numeric>
 
 namespace latecomer {
+namespace {
+
+struct Entry {
+  std::uint32_t rank;
+  float elapsed_before;
+  float elapsed;
+  std::array<std::uint32_t, 2> arrival;  // a double, without the gap that one would leave
+};
+static_assert(sizeof(Entry) <= Piggyback::kMaxBytesPerRank);
+
+}  // namespace
+
+void ArrivalStamps::begin() {
+  heard_.assign(stamps_.size(), false);
+  known_.clear();
+}
+
+void ArrivalStamps::learn(Rank rank, const ArrivalStamp& stamp) {
+  const auto at = static_cast<std::size_t>(rank);
+  if (heard_[at]) return;
+  heard_[at] = true;
+  stamps_[at] = stamp;
+  known_.push_back(rank);
+}
+
+void ArrivalStamps::pack(std::vector<char>& to) {
+  const std::size_t before = to.size();
+  to.resize(before + known_.size() * sizeof(Entry));
+  char* next = to.data() + before;
+  for (const Rank rank : known_) {
+    const ArrivalStamp& stamp = stamps_[static_cast<std::size_t>(rank)];
+    const Entry entry{static_cast<std::uint32_t>(rank), stamp.elapsed_before, stamp.elapsed,
+                      std::bit_cast<std::array<std::uint32_t, 2>>(stamp.arrival)};
+    std::memcpy(next, &entry, sizeof entry);
+    next += sizeof entry;
+  }
+}
+
+void ArrivalStamps::unpack(const char* data, std::size_t bytes) {
+  for (; bytes >= sizeof(Entry); data += sizeof(Entry), bytes -= sizeof(Entry)) {
+    Entry entry{};
+    std::memcpy(&entry, data, sizeof entry);
+    if (entry.rank >= stamps_.size()) return;
+    learn(static_cast<Rank>(entry.rank),
+          {std::bit_cast<double>(entry.arrival), entry.elapsed_before, entry.elapsed});
+  }
+}
+
+namespace {
+
+Seconds mean(const std::vector<Seconds>& times) {
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+}
+
+}  // namespace
+
+void Synchrony::learn(const std::vector<Seconds>& exits, const std::vector<Seconds>& next) {
+  const bool first = usual_.empty();
+  usual_.resize(exits.size());
+  const Seconds mean_exit = mean(exits);
+  const Seconds mean_next = mean(next);
+  const double renewal = first ? 1 : kRenewal;
+  variance_ -= renewal * variance_;
+  covariance_ -= renewal * covariance_;
+  for (std::size_t rank = 0; rank < exits.size(); ++rank) {
+    const Seconds exit = exits[rank] - mean_exit - usual_[rank].exit;
+    const Seconds arrival = next[rank] - mean_next - usual_[rank].arrival;
+    usual_[rank].exit += renewal * exit;
+    usual_[rank].arrival += renewal * arrival;
+    if (first) continue;  // it tells what is usual
+    variance_ += exit * exit;
+    covariance_ += exit * arrival;
+  }
+  if (variance_ > 0) estimate_ = 1 - std::clamp(covariance_ / variance_, 0.0, 1.0);
+}
 
 const std::vector<Seconds>& Watch::expect(const Problem& problem) {
   history_ = forecasts_.enter(class_key(problem));

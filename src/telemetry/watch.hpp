@@ -6,12 +6,81 @@
 #include <optional>
 #include <vector>
 
-#include "forecast/forecasts.hpp"
+#include "base/types.hpp"
+#include "forecast/forecast.hpp"
+#include "protocol/transport.hpp"
 #include "schedule/problem.hpp"
-#include "telemetry/arrival_stamps.hpp"
-#include "telemetry/synchrony.hpp"
 
 namespace latecomer {
+
+// The telemetry of one call: when each rank entered it. Every rank knows all stamps when the call
+// ends, since they are piggybacked on the messages that carry the ranks' data.
+//
+// A rank that has the result has every stamp: each contribution came over a chain of messages. The
+// algorithm decides which messages must carry stamps for this to hold (Algorithm::informs_all,
+// docs/decisions/0012).
+
+/// One rank's stamp, in seconds on the clock that all ranks share.
+struct ArrivalStamp {
+  Seconds arrival = 0;
+  float elapsed_before = 0;  // exit minus arrival in the call before; 0: there was none
+  float elapsed = 0;         // exit minus arrival in this call, if it is over already; else 0
+
+  bool operator==(const ArrivalStamp&) const = default;
+};
+
+class ArrivalStamps final : public Piggyback {
+ public:
+  explicit ArrivalStamps(Rank ranks) : stamps_(static_cast<std::size_t>(ranks)) {
+    known_.reserve(stamps_.size());
+    begin();
+  }
+
+  /// Begins a call: no stamp is known.
+  void begin();
+  /// Notes this rank's own stamp.
+  void arrive(Rank me, const ArrivalStamp& stamp) { learn(me, stamp); }
+
+  [[nodiscard]] bool complete() const { return known_.size() == stamps_.size(); }
+  /// The stamps by rank. A stamp that is not known yet is the last call's.
+  [[nodiscard]] const std::vector<ArrivalStamp>& all() const { return stamps_; }
+
+  void pack(std::vector<char>& to) override;
+  void unpack(const char* data, std::size_t bytes) override;
+
+ private:
+  void learn(Rank rank, const ArrivalStamp& stamp);
+
+  std::vector<ArrivalStamp> stamps_;
+  std::vector<bool> heard_;
+  std::vector<Rank> known_;  // ranks whose stamp is known, in the order of receipt
+};
+
+// How far the ranks of a program wait for each other between two calls, in a barrier for instance.
+
+/// Estimated by the arrivals that follow exits: a rank that leaves a call later than it usually
+/// does comes later to the next one, unless ranks wait for each other in between.
+class Synchrony {
+ public:
+  /// Notes the exits from a call and the arrivals in the next one, by rank, on one clock.
+  void learn(const std::vector<Seconds>& exits, const std::vector<Seconds>& next);
+  /// 0: each rank goes on by itself; 1: all wait for each other. One half before anything is known.
+  [[nodiscard]] double estimate() const { return estimate_; }
+
+ private:
+  static constexpr double kRenewal = 0.125;  // part of what is known that a call renews
+
+  /// What is usual for a rank: times against the mean over the ranks.
+  struct Usual {
+    Seconds exit = 0;
+    Seconds arrival = 0;
+  };
+
+  std::vector<Usual> usual_;
+  double variance_ = 0;    // of exits; sums that fade
+  double covariance_ = 0;  // of exits and the next arrivals
+  double estimate_ = 0.5;
+};
 
 /// How long a call took from its last arrival on.
 struct Taken {

@@ -13,9 +13,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/own_descriptor.hpp"
-#include "base/parallel.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::trace {
 namespace {

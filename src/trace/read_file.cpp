@@ -13,8 +13,7 @@
 #include <span>
 #include <tuple>
 
-#include "base/own_descriptor.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
 #include "trace/rank_calls.hpp"
 
 namespace latecomer::trace {

@@ -11,8 +11,8 @@
 #include <new>
 
 #include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/parse.hpp"
-#include "base/writing.hpp"
 
 namespace latecomer::trace {
 namespace {

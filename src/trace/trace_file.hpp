@@ -12,7 +12,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/own_descriptor.hpp"
+#include "base/files.hpp"
 #include "trace/records.hpp"
 
 namespace latecomer::trace {

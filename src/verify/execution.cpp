@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/interruption.hpp"
-#include "verify/flags.hpp"
+#include "base/threads.hpp"
+#include "verify/messages.hpp"
 
 namespace latecomer::verifier {
 namespace {

@@ -16,7 +16,7 @@
 
 #include <vector>
 
-#include "verify/matching.hpp"
+#include "verify/messages.hpp"
 
 namespace latecomer::verifier {
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
+#include "verify/interval_map.hpp"
 
 namespace latecomer::verifier {
 
@@ -77,6 +78,124 @@ std::optional<Step> HappensBefore::first_unordered(const std::vector<Step>& earl
     return at.rank != later.rank && seen_by_[number(at)] != search_;
   };
   return *std::find_if(earlier.begin(), earlier.end(), unordered);
+}
+
+namespace {
+
+constexpr std::uint32_t kNoFlag = ~std::uint32_t{0};
+
+/// The operations that touched an element last. Several writers are accumulates on one flag: each
+/// of them must follow what came `before` the first.
+struct TouchedOnNode {
+  std::vector<Step> before;
+  std::vector<Step> writers;
+  std::vector<Step> readers;  // since the first writer
+  std::uint32_t flag = kNoFlag;
+  bool operator==(const TouchedOnNode&) const = default;
+};
+
+/// Sweeps over an execution. Any two operations of different ranks in conflict are ordered if each
+/// one follows those that touched its elements last, and a rank's own ones are (rule hazard).
+class RaceSweep {
+ public:
+  RaceSweep(Programs programs, HappensBefore& order)
+      : programs_(programs), order_(order), nodes_(programs.size()) {}
+
+  Finding add(Step at) {
+    const Operation& op = operation(at);
+    // Operations that only order others touch nothing.
+    if (op.kind == OpKind::signal || op.kind == OpKind::await) return {};
+    const Accesses touched = accesses(op);
+    earlier_.clear();
+    if (op.kind == OpKind::accumulate) {
+      read(at, op.source);
+      accumulate(at, op.target);
+    } else {
+      for (const Slice& slice : touched.reads) read(at, slice);
+      write(at, touched.write);
+    }
+    return check(at);
+  }
+
+ private:
+  const Program& program(Step at) const { return programs_[static_cast<std::size_t>(at.rank)]; }
+  const Operation& operation(Step at) const { return program(at).operations[at.index]; }
+
+  void read(Step at, const Slice& slice) {
+    update(at, slice, [&](TouchedOnNode& touched) {
+      expect(touched.writers);
+      touched.readers.push_back(at);
+    });
+  }
+
+  void write(Step at, const Slice& slice) {
+    update(at, slice, [&](TouchedOnNode& touched) {
+      expect(touched.writers);
+      expect(touched.readers);
+      touched = {{}, {at}, {}, kNoFlag};
+    });
+  }
+
+  void accumulate(Step at, const Slice& slice) {
+    const std::uint32_t flag = order_.flags().number(program(at), operation(at).flag);
+    update(at, slice, [&](TouchedOnNode& touched) {
+      if (touched.flag != flag) {
+        touched.before = std::move(touched.writers);
+        touched.before.insert(touched.before.end(), touched.readers.begin(), touched.readers.end());
+        touched.writers.clear();
+        touched.readers.clear();
+        touched.flag = flag;
+      }
+      expect(touched.before);
+      expect(touched.readers);
+      touched.writers.push_back(at);
+    });
+  }
+
+  /// Calls change(TouchedOnNode&) for each part of a slice of the node's buffer.
+  template <typename Change>
+  void update(Step at, const Slice& slice, Change change) {
+    if (slice.empty() || slice.buffer != Buffer::node) return;
+    nodes_[static_cast<std::size_t>(program(at).node)].update(
+        {slice.begin, slice.count}, [&](Range, TouchedOnNode& touched) { change(touched); });
+  }
+
+  void expect(const std::vector<Step>& earlier) {
+    earlier_.insert(earlier_.end(), earlier.begin(), earlier.end());
+  }
+
+  Finding check(Step at) {
+    if (earlier_.empty()) return {};
+    const auto other = order_.first_unordered(earlier_, at);
+    if (!other) return {};
+    return Counterexample{"race", place(program(at), at.index) + " and " +
+                                      place(program(*other), other->index) +
+                                      " touch the same elements of the buffer of node " +
+                                      std::to_string(program(at).node) +
+                                      ", at least one writes them, and nothing orders the two"};
+  }
+
+  Programs programs_;
+  HappensBefore& order_;
+  std::vector<IntervalMap<TouchedOnNode>> nodes_;
+  std::vector<Step> earlier_;  // those that one operation must follow
+};
+
+}  // namespace
+
+Finding check_races(Programs programs, const Messages& messages, const Execution& execution,
+                    HappensBefore& order) {
+  RaceSweep sweep(programs, order);
+  for (const Step at : execution.steps) {
+    interruption_point();
+    const Operation& op = programs[static_cast<std::size_t>(at.rank)].operations[at.index];
+    if (op.kind == OpKind::recv) {
+      const auto rank = static_cast<std::size_t>(at.rank);
+      if (Finding found = sweep.add({op.peer, messages.partner[rank][at.index]})) return found;
+    }
+    if (Finding found = sweep.add(at)) return found;
+  }
+  return {};
 }
 
 }  // namespace latecomer::verifier

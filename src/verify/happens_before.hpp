@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "verify/execution.hpp"
-#include "verify/flags.hpp"
+#include "verify/messages.hpp"
 
 namespace latecomer::verifier {
 
@@ -53,5 +53,11 @@ class HappensBefore {
   std::size_t missing_ = 0;
   std::vector<Step> open_;
 };
+
+// Rule race: two ranks of a node that touch the same element of its buffer, one of them writing, do
+// so in an order that the programs enforce. Accumulates on one flag need none among themselves.
+
+[[nodiscard]] Finding check_races(Programs programs, const Messages& messages,
+                                  const Execution& execution, HappensBefore& order);
 
 }  // namespace latecomer::verifier

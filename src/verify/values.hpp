@@ -69,4 +69,15 @@ class Values {
                                    const Execution& execution, HappensBefore& order,
                                    Values& values);
 
+// Rules on the ranks' elements at the end: index (every element at its place), delivery,
+// same-tree, same-slices.
+
+[[nodiscard]] Finding check_places(const Problem& problem, Programs programs, const Values& values);
+[[nodiscard]] Finding check_delivery(const Problem& problem, Programs programs,
+                                     const Values& values);
+[[nodiscard]] Finding check_same_tree(const Problem& problem, Programs programs,
+                                      const Values& values);
+[[nodiscard]] Finding check_same_slices(const Problem& problem, Programs programs,
+                                        const Values& values);
+
 }  // namespace latecomer::verifier

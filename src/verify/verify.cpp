@@ -1,13 +1,9 @@
 #include "verify/verify.hpp"
 
 #include "verify/execution.hpp"
-#include "verify/flags.hpp"
-#include "verify/form.hpp"
 #include "verify/happens_before.hpp"
-#include "verify/matching.hpp"
-#include "verify/node_memory.hpp"
-#include "verify/result.hpp"
-#include "verify/touch.hpp"
+#include "verify/messages.hpp"
+#include "verify/operations.hpp"
 #include "verify/values.hpp"
 
 namespace latecomer {

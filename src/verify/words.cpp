@@ -1,6 +1,6 @@
 #include "verify/words.hpp"
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::verifier {
 

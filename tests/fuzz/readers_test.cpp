@@ -15,17 +15,16 @@
 #include <iterator>
 #include <map>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
-#include "base/json_reader.hpp"
+#include "base/files.hpp"
+#include "base/json.hpp"
 #include "base/network.hpp"
-#include "base/own_descriptor.hpp"
 #include "base/parse.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "choose/wisdom.hpp"
-#include "executors/make_executor.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "schedule/placement.hpp"
 #include "trace/matched_calls.hpp"
 #include "trace/read_file.hpp"

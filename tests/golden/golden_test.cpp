@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {

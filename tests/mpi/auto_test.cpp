@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/last_error.hpp"
-#include "base/random.hpp"
+#include "base/error.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "kinds.hpp"
 #include "latecomer/latecomer_mpi.h"

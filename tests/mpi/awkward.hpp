@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "base/types.hpp"
 #include "transports/mpi/mpi.hpp"
 

@@ -10,8 +10,8 @@
 #include <numeric>
 #include <thread>
 
-#include "base/last_error.hpp"
-#include "base/random.hpp"
+#include "base/error.hpp"
+#include "base/reproducible.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
-#include "executors/make_executor.hpp"
 #include "runner.hpp"
 #include "transports/mpi/transport.hpp"
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"

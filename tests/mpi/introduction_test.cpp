@@ -8,7 +8,7 @@
 #include "runtime/attachment.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/hosts.hpp"
-#include "runtime/progress/progress_mode.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/returned_errors_everywhere.hpp"
 
 namespace latecomer::testing {

@@ -10,7 +10,6 @@
 #include "communicator.hpp"
 #include "runner.hpp"
 #include "runtime/progress/plan_channel.hpp"
-#include "transports/mpi/leftovers.hpp"
 #include "transports/mpi/tags.hpp"
 
 namespace latecomer::testing {

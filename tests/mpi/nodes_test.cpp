@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "algorithms/plans.hpp"
 #include "allocations.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
@@ -13,7 +14,7 @@
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/connection/node_sharing.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 #include "transport_calls.hpp"
 #include "try_reduction.hpp"
 #include "variable.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/last_error.hpp"
-#include "base/random.hpp"
+#include "base/error.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"

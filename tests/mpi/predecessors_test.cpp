@@ -4,7 +4,7 @@
 #include <list>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "kinds.hpp"
 #include "latecomer/latecomer_mpi.h"

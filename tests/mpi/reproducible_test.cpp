@@ -1,5 +1,7 @@
 // Reproducible mode: the same bits whatever is known or assumed of arrivals and networks. Without
 // it they do differ, or these tests would prove nothing.
+#include "base/reproducible.hpp"
+
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -8,8 +10,7 @@
 #include <thread>
 
 #include "algorithms/registry.hpp"
-#include "base/hash.hpp"
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/connection/predecessors.hpp"
 
 namespace latecomer::testing {

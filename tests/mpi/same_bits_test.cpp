@@ -8,7 +8,7 @@
 
 #include "algorithms/registry.hpp"
 #include "awkward.hpp"
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"

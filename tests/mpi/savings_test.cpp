@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "runtime/report/job_summary.hpp"
 

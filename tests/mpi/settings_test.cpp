@@ -9,7 +9,7 @@
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
 #include "runtime/progress/async_progress.hpp"

@@ -13,9 +13,9 @@
 #include <sstream>
 #include <thread>
 
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/attachment.hpp"

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
 #include "transports/mpi/transport.hpp"
 
 namespace latecomer::testing {

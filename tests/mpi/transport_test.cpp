@@ -2,13 +2,14 @@
 // it posts, and messages that no rank of this library would send.
 #include "transports/mpi/transport.hpp"
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "allocations.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 #include "transport_calls.hpp"
 
 namespace latecomer::testing {

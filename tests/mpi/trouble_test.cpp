@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "captured_stderr.hpp"
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <thread>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "latecomer/latecomer_mpi.h"
 
 namespace latecomer::testing {

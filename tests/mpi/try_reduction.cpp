@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "latecomer/latecomer_mpi.h"
 
 namespace latecomer::testing {

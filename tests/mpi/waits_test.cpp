@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "runtime/report/job_summary.hpp"
 #include "runtime/trace/stamps.hpp"

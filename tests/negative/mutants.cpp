@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedule/scoreboard.hpp"
+#include "schedule/builder.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -2,6 +2,7 @@
 // changed schedule does the same; and then it does not complain.
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "negative/equivalence.hpp"
 #include "reference/reference.hpp"

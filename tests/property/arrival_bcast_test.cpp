@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"

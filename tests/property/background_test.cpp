@@ -2,6 +2,7 @@
 // and they save time.
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "bounds/lower_bound.hpp"
 #include "reference/reference.hpp"

@@ -4,15 +4,14 @@
 
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "base/reproducible.hpp"
 #include "schedule/program.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "base/reproducible.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/sweeps.hpp"
 #include "schedule/program.hpp"
-#include "simulate/checked.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "telemetry/watch.hpp"
 
 namespace latecomer {
 namespace {

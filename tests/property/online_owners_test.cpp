@@ -5,9 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "base/reproducible.hpp"
 #include "property/random_worlds.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"

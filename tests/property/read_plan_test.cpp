@@ -2,11 +2,11 @@
 // be carried out without touching memory that is not there.
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/parse.hpp"
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "base/reproducible.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

@@ -2,9 +2,10 @@
 // random problems, arrivals and costs.
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
-#include "capi/core/verify_plan.hpp"
+#include "base/reproducible.hpp"
+#include "capi/core/core.hpp"
 #include "reference/sweeps.hpp"
 
 namespace latecomer {

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <set>
 
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/cost.hpp"
+#include "algorithms/row.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 
 namespace latecomer {

@@ -5,8 +5,9 @@
 
 #include <bit>
 
-#include "base/random.hpp"
-#include "engine/program_executor.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
+#include "engine/engine.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "algorithms/plans.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

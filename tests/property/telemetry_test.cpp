@@ -6,10 +6,10 @@
 #include <deque>
 #include <map>
 
-#include "base/random.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 #include "reference/sweeps.hpp"
-#include "telemetry/arrival_stamps.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {

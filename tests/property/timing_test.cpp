@@ -10,9 +10,10 @@
 #include <cstdio>
 #include <optional>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "simulate/simulate.hpp"
 

@@ -19,7 +19,7 @@ import numpy as np
 from latecomer.atlas import file as atlas
 from latecomer.atlas.figures import figures
 from latecomer.base.errors import UserError
-from latecomer.base.plain import plain
+from latecomer.base.printable import plain
 from latecomer.cli import _OF_CORE
 from latecomer.command.declare import UsageError, options_of, parameters
 from latecomer.command.parse import read as read_words

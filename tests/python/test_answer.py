@@ -100,7 +100,9 @@ def test_the_costs_of_places_are_those_of_the_ranks(monkeypatch):
     for site in found.sites:
         assert site.by_member.cost.sum() == pytest.approx(site.waiting)
     assert found.ranks.cost.sum() == pytest.approx(found.ranks.waiting.sum())
-    monkeypatch.setattr("latecomer.report.analysis.places._CELLS", 8)  # so most places have no sums
+    monkeypatch.setattr(
+        "latecomer.report.analysis.call_sites._CELLS", 8
+    )  # so most places have no sums
     some = analyse(trace)
     np.testing.assert_allclose(some.ranks.cost, found.ranks.cost)
     known = [site for site in some.sites if site.cost]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from answer_helpers import JOB, loop_of, work_of
-from latecomer.base import called
+from latecomer.base import invocation
 from latecomer.base.errors import UserError
 from latecomer.report.analysis import cut
 from latecomer.report.analysis.answer import (
@@ -118,7 +118,7 @@ def test_the_next_command_leads_on(changes, ends):
 
 
 def test_the_next_command_is_called_as_this_one(monkeypatch):
-    monkeypatch.setattr(called, "_called", "./late comer")
+    monkeypatch.setattr(invocation, "_called", "./late comer")
     assert "; then: './late comer' run --compare -- COMMAND" in answer_of(COMMON).next
 
 

@@ -11,7 +11,7 @@ from latecomer.launch.dropin import Ended
 from latecomer.launch.dropin import compare as turns
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
-from latecomer.report.compare import page, said
+from latecomer.report.compare import page, sentences
 from latecomer.report.compare.changes import compared, run_of
 from latecomer.report.compare.pieces import pieces_of
 from latecomer.report.trace import Words
@@ -68,7 +68,7 @@ def test_pieces_are_those_of_a_plain_count(seed):
 
 def test_the_answer_says_what_became_longer_for_whom_and_where():
     found = compared([run_of_work(work())], [run_of_work(work(more=1.0))])
-    told = said.said(found)
+    told = sentences.said(found)
     assert told.time == ("The run takes 2.1 s after, 1 s longer (91 %) than before, 1.1 s. One run "
                          "each: no noise known, so any difference may be chance.")  # fmt: skip
     assert told.what == ("In the mean of the ranks, waiting is 750 ms longer and computation is "
@@ -79,12 +79,12 @@ def test_the_answer_says_what_became_longer_for_whom_and_where():
         "Waiting in allreduce of 1 MiB at app+0x10, on MPI_COMM_WORLD (4 ranks) is 750 ms longer a "
         "rank and computation after the allreduce at app+0x10 is 248 ms longer a rank."
     )
-    assert list(said.remarks(found)) == []
+    assert list(sentences.remarks(found)) == []
 
 
 def test_turned_around_all_is_shorter():
     found = compared([run_of_work(work(more=1.0))], [run_of_work(work())])
-    told = said.said(found)
+    told = sentences.said(found)
     assert told.time.startswith("The run takes 1.1 s after, 1 s shorter (48 %) than before, 2.1 s.")
     assert "longer" not in told.what + told.where
     assert "Rank 1 computes 1 s shorter." in told.who
@@ -92,7 +92,7 @@ def test_turned_around_all_is_shorter():
 
 def test_the_same_run_twice_is_as_long():
     found = compared([run_of_work(work())], [run_of_work(work())])
-    told = said.said(found)
+    told = sentences.said(found)
     assert told.time.startswith("The run takes as long as before, within 0 %: 1.1 s after, 1.1 s")
     assert told.what.startswith("No kind of time differs by more than chance")
     assert told.where.startswith("No place differs by more than chance")
@@ -107,7 +107,7 @@ def test_a_change_is_told_if_it_is_more_than_runs_of_one_kind_differ(more, told)
     noise = max(max(side) - min(side) for side in runs)
     assert found.run.noise == pytest.approx(noise)
     assert found.run.told is told
-    words = said.said(found)
+    words = sentences.said(found)
     assert words.time.startswith("The run takes " if told else "No significant difference: ")
     assert "Of 3 and 2 runs, those of one kind differ by up to " in words.time
     assert words.time.endswith("with three of each it would be surer.")
@@ -116,7 +116,7 @@ def test_a_change_is_told_if_it_is_more_than_runs_of_one_kind_differ(more, told)
 
 def test_other_numbers_of_ranks_are_said_and_not_compared_one_by_one():
     found = compared([run_of_work(work(ranks=4))], [run_of_work(work(ranks=8, more=1.0))])
-    assert "4 ranks before and 8 after: single ranks are not compared." in said.said(found).who
+    assert "4 ranks before and 8 after: single ranks are not compared." in sentences.said(found).who
     assert found.ranks == []
     # The communicator is the same one.
     assert all(all(each.calls) for each in found.places if each.place.kind == "moving data")
@@ -131,7 +131,7 @@ def test_runs_of_one_kind_with_other_numbers_of_ranks_are_refused():
 def renamed(before, after):
     """The same run with calls of these words on both sides."""
     found = compared([run_of_work(work(), **before)], [run_of_work(work(more=1.0), **after)])
-    return found, " ".join(said.remarks(found))
+    return found, " ".join(sentences.remarks(found))
 
 
 def test_calls_that_only_one_side_has_are_said():
@@ -152,7 +152,7 @@ def test_a_call_whose_site_moved_is_the_same_one():
 def test_other_numbers_of_calls_are_said():
     found = compared([run_of_work(work())], [run_of_work(work()[:60])])
     assert any(each.startswith("numbers of calls differ: 400 before and 240 after of allreduce")
-               for each in said.remarks(found))  # fmt: skip
+               for each in sentences.remarks(found))  # fmt: skip
 
 
 # ---- the command
@@ -201,7 +201,7 @@ def test_a_page_of_many_ranks_and_places_is_short():
     found = analysed(replace(trace_of(groups, words), begin=np.zeros(64)), skip=0)
     one = run_of(found, facts(found))
     made = compared([one], [one])
-    text = page.page(made, said.said(made), {})
+    text = page.page(made, sentences.said(made), {})
     assert text.count("<tr") <= page.PLACES + page.RANKS + 10
     assert "more places changed less" in text
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from latecomer.lab.views import html, looks, plot, sweep_table
+from latecomer.lab.views import html, plot, style, sweep_table
 from latecomer.lab.views import lines as highlight
 from latecomer.lab.views.lines import lines
-from latecomer.lab.views.looks import apart
+from latecomer.lab.views.style import apart
 from test_report import USED, row, text_of
 
 MANY = [f"algorithm_{k}" for k in range(20)]
@@ -121,7 +121,7 @@ def test_a_picture_names_the_highlighted_and_lists_the_others(ranks):
         assert (name in names_in(svg)) == (name in (*ALWAYS, *MANY[:5]))
         assert bool(re.search(rf"\b{name}\b", note.partition("):")[2])) == (name in MANY[5:])
     assert note in html.page(rows, USED)
-    grey = [n for n, look in looks.line_looks(rows).items() if look is looks.OTHER]
+    grey = [n for n, look in style.line_looks(rows).items() if look is style.OTHER]
     assert grey == MANY[5:]
 
 

@@ -18,7 +18,7 @@ from kineto_helpers import (
 )
 from latecomer.cli import run
 from latecomer.report.analysis.lateness import analyse
-from latecomer.report.analysis.parts import lines, split, together
+from latecomer.report.analysis.time_parts import lines, split, together
 from latecomer.report.trace import read
 from trace_helpers import HOSTILE
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from jinja2 import UndefinedError
 from latecomer.base import pages
-from latecomer.base.plain import plain
+from latecomer.base.printable import plain
 from latecomer.lab.views import html
 from latecomer.report.analysis.answer import answer_of, facts
 from latecomer.report.analysis.lateness import analyse

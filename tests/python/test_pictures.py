@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from latecomer.core import registry
-from latecomer.lab.views import looks, plot, scaling
+from latecomer.lab.views import plot, scaling, style
 from matplotlib.colors import to_hex
 from test_report import row
 
@@ -36,7 +36,7 @@ def sweep(names=("ring", "circulant"), ranks=(2, 4, 8, 16), sizes=(64,), delays=
 
 
 def drawn(rows):
-    with looks.styled():
+    with style.styled():
         figure = scaling.figure(rows)
         plot._title(figure, rows)
         with warnings.catch_warnings():
@@ -103,8 +103,8 @@ def test_what_was_multiplied_has_a_logarithmic_axis(ranks, scale, ticks):
 def test_an_algorithm_looks_the_same_in_whatever_company(seed):
     source = random.Random(seed)
     names = source.sample(NAMES, source.randint(1, len(NAMES)))
-    alone = {name: look(looks.looks({name: name})[name]) for name in names}
-    together = {name: look(one) for name, one in looks.looks({n: n for n in names}).items()}
+    alone = {name: look(style.looks({name: name})[name]) for name in names}
+    together = {name: look(one) for name, one in style.looks({n: n for n in names}).items()}
     assert alone == together
 
 
@@ -114,13 +114,13 @@ def test_no_two_lines_look_alike(seed):
     names = source.choices([*NAMES, "unknown"], k=source.randint(0, 100))
     yardsticks = ("native", "ring")  # have no parameters
     labels = {f"{name} {i}": name for i, name in enumerate(names) if name not in yardsticks}
-    found = looks.looks(labels | {name: name for name in yardsticks})
+    found = style.looks(labels | {name: name for name in yardsticks})
     assert len(set(map(look, found.values()))) == len(found) == len(labels) + 2
 
 
 def test_later_lines_are_thinner_and_above():
     found = list(
-        looks.looks({name: name for name in NAMES if name not in ("native", "ring")}).values()
+        style.looks({name: name for name in NAMES if name not in ("native", "ring")}).values()
     )
     for one, other in pairwise(found):
         assert one["linewidth"] > other["linewidth"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from kineto_helpers import check, job, remark, stored
-from latecomer.base.regular import read as read_bytes
-from latecomer.base.regular import read_text
+from latecomer.base.regular_files import read as read_bytes
+from latecomer.base.regular_files import read_text
 from latecomer.core import networks
 from latecomer.lab import rules
 from latecomer.lab.options.arrivals import ArrivalError, read_delays

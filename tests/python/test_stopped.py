@@ -7,7 +7,7 @@ import pytest
 from latecomer.report.analysis.answer import answer
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.graph import graph_of
-from latecomer.report.analysis.stopped import stopped
+from latecomer.report.analysis.stopped_ranks import stopped
 from latecomer.report.trace import Words
 from latecomer.report.trace.model import Messages, Side
 from trace_helpers import group_of, trace_of

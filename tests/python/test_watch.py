@@ -12,7 +12,7 @@ from latecomer.report.trace import Words
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace.model import TraceError
 from latecomer.report.watch import late
-from latecomer.report.watch.said import sentence, stuck_lines, value
+from latecomer.report.watch.sentences import sentence, stuck_lines, value
 from latecomer.report.watch.watcher import Watcher
 from trace_helpers import Files, group_of, trace_of
 from watch_helpers import Job, loop, steps

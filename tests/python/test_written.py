@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kineto_helpers import job, stored
 from latecomer.base.errors import UserError
-from latecomer.base.written import check_apart, fresh, write_text
+from latecomer.base.whole_files import check_apart, fresh, write_text
 from latecomer.cli import run
 from trace_helpers import Files, arrivals_and_exits
 

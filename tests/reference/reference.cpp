@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -128,7 +128,7 @@ void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& f
     };
     for (const auto& [context, all] : mine.arrived) {
       for (const auto& message : all) {
-        // Nobody waits for the last control messages (transports/mpi/leftovers.hpp), nor for
+        // Nobody waits for the last control messages (transports/mpi/mailbox.hpp), nor for
         // questions to a rank that has come meanwhile.
         if ((message.tag == kControl || message.tag == kFailures) && message.size <= 64) continue;
         left("message of " + std::to_string(message.size) + " B from rank " +

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base import regular
+from ..base import regular_files
 from ..base.errors import UserError
 from ..base.limits import MOST_RANKS
-from ..base.written import fresh
+from ..base.whole_files import fresh
 
 if TYPE_CHECKING:
     import pyarrow
@@ -126,7 +126,7 @@ def read(file: str | Path) -> Arrivals:
     """A file of the atlas. Raises AtlasError, which names what is wrong."""
     arrow = needed()
     try:
-        content = regular.read(Path(file), _MOST_BYTES + 1)
+        content = regular_files.read(Path(file), _MOST_BYTES + 1)
     except OSError as error:
         raise AtlasError(f"cannot read the atlas ({error.strerror or error})", file,
                          "name a file that latecomer atlas record wrote") from None  # fmt: skip

@@ -26,7 +26,7 @@ _WIDE = 200  # columns of a table that no terminal shows
 
 def say(text: str, *, hang: int | None = None) -> None:
     """A word to the user, on stderr; with `hang` it is folded below so many of its characters."""
-    from .plain import plain
+    from .printable import plain
 
     shown = "latecomer: " + "\n".join(map(plain, text.split("\n")))
     if hang is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..base.guess import guess
+from ..base.spelling import guess
 from .declare import HELP, Group, Parameter, UsageError, Verb, options_of, parameters
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ..base.called import called
+from ..base.invocation import called
 from .checking import Counterexample, verify
 from .compiled import core
 from .registry import Algorithm, Parameter, collectives, decides_while_it_runs

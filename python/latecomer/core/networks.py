@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..base import regular
+from ..base import regular_files
 from ..base.errors import UserError
-from ..base.plain import HALVES
+from ..base.printable import HALVES
 from ..base.units import seconds, size
 from ..base.variables import variable
-from ..base.written import write_text
+from ..base.whole_files import write_text
 from .compiled import core
 
 VARIABLE = "LATECOMER_NETWORK"
@@ -71,7 +71,7 @@ def default_path() -> Path:
 def load(path: Path) -> Saved:
     """The network in a file. Raises NetworkError."""
     try:
-        data = regular.read(path, _MOST_BYTES + 1)
+        data = regular_files.read(path, _MOST_BYTES + 1)
         lines = [line.strip() for line in data.decode("utf-8-sig").splitlines()]
     except (OSError, UnicodeDecodeError) as error:
         what = f"cannot read the network ({getattr(error, 'strerror', None) or 'no text'})"

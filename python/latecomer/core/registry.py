@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from ..base.guess import guess
+from ..base.spelling import guess
 from .compiled import core
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..base import regular
+from ..base import regular_files
 from ..base.errors import UserError
 from ..base.variables import variable
 from ..core import networks
@@ -48,7 +48,7 @@ def read(path: Path) -> RulesFile:
     Raises RuleError if there is none, ValueError naming line, key and value if it has no such form.
     """
     try:
-        data = regular.read(path, MOST_BYTES + 1)
+        data = regular_files.read(path, MOST_BYTES + 1)
     except OSError as error:
         remedy = "name a file that `latecomer tune` wrote, or see docs/rules.md"
         raise RuleError(f"cannot read the rules ({error.strerror})", path, remedy) from None

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from . import whole
+from . import whole_numbers
 
 Spec = Any  # a buffer, as above
 
-MAX_COUNT = whole.MOST  # of the C functions; more is sent as fewer elements of a larger datatype
+# Of the C functions; more is sent as fewer elements of a larger datatype.
+MAX_COUNT = whole_numbers.MOST
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def read(
     datatype = _datatype(words.datatype, words.data)
     if _is_sequence(words.count):
         return _divided(words, memory, datatype)
-    offset = whole.whole("displacement", _or_0(words.displacements))
+    offset = whole_numbers.whole("displacement", _or_0(words.displacements))
     _check_places([offset])
     counts = None
     if words.count is None:
@@ -80,7 +81,7 @@ def read(
             raise ValueError(f"buffer: {held} elements; give equal parts to {parts} ranks")
         counts = tuple(count + (i < rest) for i in range(parts)) if rest else None
     else:
-        count = whole.count(words.count)
+        count = whole_numbers.count(words.count)
         _check(memory, datatype, offset + count * parts if count > 0 else 0)
     _, extent = datatype.Get_extent()
     return Buffer(memory.address + offset * extent, count, datatype, counts, owner=memory)
@@ -144,7 +145,7 @@ def _at_bottom(words: _Words) -> Buffer:
     if words.count and words.datatype is None:
         raise ValueError("buffer: no memory and no datatype; give [MPI.BOTTOM, count, type]")
     datatype = MPI.BYTE if words.datatype is None else _datatype(words.datatype, b"")
-    return Buffer(0, whole.count(_or_0(words.count)), datatype)
+    return Buffer(0, whole_numbers.count(_or_0(words.count)), datatype)
 
 
 def _or_0(given: Any) -> Any:
@@ -171,12 +172,12 @@ def _letter(data: Any) -> str:
 
 
 def _divided(words: _Words, memory: MPI.buffer, datatype: MPI.Datatype) -> Buffer:
-    counts = tuple(map(whole.count, words.count))
+    counts = tuple(map(whole_numbers.count, words.count))
     given = words.displacements
     places = (
         tuple(_sums_before(counts))
         if given is None
-        else tuple(whole.whole("displacement", each) for each in given)
+        else tuple(whole_numbers.whole("displacement", each) for each in given)
     )
     _check_places(places)
     ends = [place + count for place, count in zip(places, counts, strict=False) if count > 0]

@@ -9,7 +9,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from . import buffers, whole
+from . import buffers, whole_numbers
 from .buffers import Buffer, Spec
 from .library import handle
 
@@ -136,4 +136,4 @@ def _c_numbers(name: str, values: tuple[int, ...]) -> ctypes.Array[ctypes.c_int]
     if far is not None:
         remedy = "give a larger datatype and fewer elements"
         raise ValueError(f"{name}: {far} is above {buffers.MAX_COUNT}; {remedy}")
-    return (ctypes.c_int * len(values))(*(whole.c_int(name, value) for value in values))
+    return (ctypes.c_int * len(values))(*(whole_numbers.c_int(name, value) for value in values))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from . import calls, lower, statistics
+from . import calls, object_methods, statistics
 from .buffers import Spec
 from .calls import Call
 from .library import Library, handle, library
@@ -111,13 +111,13 @@ class Communicator(MPI.Intracomm):
 
     # ---- mpi4py's methods for objects; with buffers they have latecomer's old meaning
 
-    allreduce = lower.either("allreduce")
-    reduce = lower.either("reduce")
-    allgather = lower.either("allgather")
-    gather = lower.either("gather")
-    scatter = lower.either("scatter")
-    bcast = lower.bcast
-    allgatherv = lower.allgatherv
+    allreduce = object_methods.either("allreduce")
+    reduce = object_methods.either("reduce")
+    allgather = object_methods.either("allgather")
+    gather = object_methods.either("gather")
+    scatter = object_methods.either("scatter")
+    bcast = object_methods.bcast
+    allgatherv = object_methods.allgatherv
 
     # ---- persistent calls
 

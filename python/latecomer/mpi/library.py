@@ -20,7 +20,7 @@ from mpi4py import MPI
 
 from ..base.errors import UserError
 from ..launch import program
-from . import whole
+from . import whole_numbers
 
 
 class LatecomerError(MPI.Exception):
@@ -145,7 +145,7 @@ def _checked(function: Callable[..., int], ints: list[tuple[int, str]]) -> Calla
     def call(*arguments: Any) -> int:
         words = list(arguments)
         for at, name in ints:
-            words[at] = whole.c_int(name, words[at])
+            words[at] = whole_numbers.c_int(name, words[at])
         return function(*words)
 
     return call if ints else function

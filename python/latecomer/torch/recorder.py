@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from ..base.errors import UserError
-from ..base.written import fresh
+from ..base.whole_files import fresh
 
 _LOOK_S = 1.0
 

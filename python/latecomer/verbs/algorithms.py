@@ -7,7 +7,7 @@ from typing import Annotated
 
 import latecomer
 
-from ..base.guess import listed
+from ..base.spelling import listed
 from ..command.declare import argument, bad_value
 from .options import Json, option
 

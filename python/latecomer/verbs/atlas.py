@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ..base.called import called
+from ..base.invocation import called
 from ..base.output import print_json, say
 from ..command.declare import Seconds, UsageError, argument
 from .options import Json, option, refuse
@@ -60,7 +60,7 @@ def record(
     Example: latecomer atlas record --name cg -- mpirun -n 4 ./cg 60 60 20
     """
     from ..atlas import file
-    from ..base.written import check_file
+    from ..base.whole_files import check_file
     from ..launch.mpi import is_launcher
     from ..report.trace import read
     from ..report.trace.recorded import recorded

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..base.errors import UserError
 from ..base.output import folded, say
-from ..base.written import write_text
+from ..base.whole_files import write_text
 
 if TYPE_CHECKING:
     from ..launch.dropin import Comparison
@@ -36,14 +36,14 @@ def compare(
 ) -> dict[str, Any]:
     """Tell what became longer, for whom and where, as JSON by the value that is returned; write
     the page. Raises UserError."""
-    from ..report.compare import said
+    from ..report.compare import sentences
     from ..report.compare.changes import compared, run_of
 
     found = compared(*([run_of(seen.found, seen.facts) for seen in side]
                        for side in (before, after)))  # fmt: skip
-    words = said.said(found)
+    words = sentences.said(found)
     if not as_json:
-        for remark in said.remarks(found):
+        for remark in sentences.remarks(found):
             say(remark)
         for line in words.lines():
             print(folded(line, sys.stdout, _HANG))
@@ -58,7 +58,7 @@ def compare(
                 "version": latecomer.__version__}  # fmt: skip
         write_text(html, page(found, words, used))
         say(f"wrote {html}")
-    return said.value(found, words)
+    return sentences.value(found, words)
 
 
 def compare_traces(

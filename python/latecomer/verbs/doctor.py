@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ..base.called import called
+from ..base.invocation import called
 from .options import Json
 
 if TYPE_CHECKING:

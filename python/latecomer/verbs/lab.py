@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from ..base import called
+from ..base import invocation
 from ..base.limits import LAB_NODES, LAB_PER_NODE, LAB_QUEUE_MS
 from ..base.output import print_json, say
 from ..command.declare import Seconds, argument, flag
@@ -96,9 +96,13 @@ def run(asked: Run) -> int:
     spec = asked.spec(asked.per_node, asked.clock_skew)
     announce = None if asked.quiet else say
     return cluster.run(
-        spec, asked.command, mpi=asked.mpi, env={called.WITHIN: called.outer(asked.command)},
-        deadline=asked.deadline, announce=announce,
-    )  # fmt: skip
+        spec,
+        asked.command,
+        mpi=asked.mpi,
+        env={invocation.WITHIN: invocation.outer(asked.command)},
+        deadline=asked.deadline,
+        announce=announce,
+    )
 
 
 def slurm(
@@ -120,7 +124,7 @@ def slurm(
 
     spec = Links(nodes=nodes, rate=rate).spec(per_node)
     announce = None if quiet else say
-    env = {called.WITHIN: called.outer(command)}
+    env = {invocation.WITHIN: invocation.outer(command)}
     return cluster.run_with_slurm(spec, command, env=env, deadline=deadline, announce=announce)
 
 

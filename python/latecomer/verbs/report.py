@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.errors import UserError
-from ..base.guess import listed
 from ..base.limits import MOST_CALLS
 from ..base.output import folded, print_json, progress_bar, say
-from ..base.written import check_apart, write_text
+from ..base.spelling import listed
+from ..base.whole_files import check_apart, write_text
 from ..command.declare import argument, bad_value
 from ..lab.options.choices import LONGEST_S
 from .options import Json, option, refuse
@@ -269,7 +269,7 @@ def _report(
 ) -> int:
     from ..report.analysis.answer import HANG
     from ..report.analysis.page import remarks
-    from ..report.analysis.parts import lines
+    from ..report.analysis.time_parts import lines
     from ..report.analysis.wording import freed
 
     seen = see(trace, part)

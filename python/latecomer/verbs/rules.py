@@ -137,7 +137,7 @@ def export(asked: ExportOptions) -> int:
 
     Example: latecomer rules export rules.json --format openmpi-4 --output tuned.conf
     """
-    from ..base.written import check_apart, check_file, write_text
+    from ..base.whole_files import check_apart, check_file, write_text
     from ..lab.export.forms import FORMS, export
     from ..lab.rules import read
 

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..base.called import called, called_here, within
 from ..base.errors import DeadlineError
+from ..base.invocation import called, called_here, within
 from ..base.output import print_json, say
 from ..command.declare import Seconds, UsageError, argument, flag
 from .options import Json, option, refuse

@@ -6,7 +6,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..base.called import called
+from ..base.invocation import called
 from ..base.variables import variable
 
 if TYPE_CHECKING:

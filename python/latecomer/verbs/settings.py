@@ -38,10 +38,10 @@ def check_values(wishes: Wishes) -> None:
 
         read(wishes.rules)
     if wishes.wisdom is not None and wishes.wisdom.exists():
-        from ..base import regular
+        from ..base import regular_files
 
         try:
-            content = regular.read(wishes.wisdom, 1 << 20).decode("latin-1")
+            content = regular_files.read(wishes.wisdom, 1 << 20).decode("latin-1")
         except OSError as error:
             raise bad_value("--wisdom", f"{wishes.wisdom}: {error.strerror}") from None
         core.check_wisdom(content, f"wisdom file {wishes.wisdom}")
@@ -56,7 +56,7 @@ def _as_value(option: str, check: Callable[[str], None], text: str) -> None:
 
 def check_files(wishes: Wishes, page: Path | None) -> None:
     """Check that what the job is to write can be written. Raises UsageError and ValueError."""
-    from ..base.written import check_file, check_folder
+    from ..base.whole_files import check_file, check_folder
 
     if wishes.report:
         check_file("--output", wishes.report)

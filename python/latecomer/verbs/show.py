@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import latecomer
 
-from ..base.guess import listed
 from ..base.limits import MOST_RANKS, MOST_SEGMENTS
 from ..base.output import say
-from ..base.written import write_text
+from ..base.spelling import listed
+from ..base.whole_files import write_text
 from ..command.declare import argument, bad_value, flag
 from .options import Json, Nodes, option
 from .times import Times, named_pieces, read_times, with_pieces

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..base.called import command_line
+from ..base.invocation import command_line
 from ..base.limits import MOST_ITERATIONS
 from ..base.output import print_json, say
 from ..command.declare import UsageError, argument, bad_value

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import latecomer
 
 from ..base.errors import UserError
-from ..base.guess import listed
 from ..base.limits import MOST_ITERATIONS, MOST_SEED
 from ..base.output import console, print_json, progress_bar
-from ..base.regular import read_text
+from ..base.regular_files import read_text
+from ..base.spelling import listed
 from ..command.declare import argument, bad_value, flag
 from .options import Json, Nodes, option
 

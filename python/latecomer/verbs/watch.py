@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from ..base.called import called
 from ..base.errors import UserError
+from ..base.invocation import called
 from ..base.output import folded, say
-from ..base.written import check_apart, check_file, write_text
+from ..base.whole_files import check_apart, check_file, write_text
 from ..command.declare import Seconds, argument
 from .options import flag, option
 
@@ -92,7 +92,7 @@ def _once(watcher: Watcher, folder: Path, as_json: bool, prometheus: Path | None
     if as_json:
         _print_json(view)
     else:
-        from ..report.watch.said import sentence, stuck_lines
+        from ..report.watch.sentences import sentence, stuck_lines
 
         for line in [sentence(view), *stuck_lines(view)]:
             print(folded(line, sys.stdout, 2))
@@ -119,7 +119,7 @@ def _write(view: View, prometheus: Path | None) -> None:
 
 
 def _print_json(view: View) -> None:
-    from ..report.watch.said import value
+    from ..report.watch.sentences import value
 
     print(json.dumps(value(view)), flush=True)
 
@@ -153,7 +153,7 @@ class _Lines:
 
     def __call__(self, view: View) -> None:
         """Print what is new."""
-        from ..report.watch.said import clock_of, sentence, stuck_lines
+        from ..report.watch.sentences import clock_of, sentence, stuck_lines
 
         now, seen, waits = view.now, view.seen, [call.waits for call in view.stuck]
         of_now = (now.was, now.facts.unknown) if now else None

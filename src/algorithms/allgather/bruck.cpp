@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/transfers.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 
 namespace latecomer::allgather {
 namespace {

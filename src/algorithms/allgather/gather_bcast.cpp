@@ -5,7 +5,7 @@
 // algorithms are faster when all ranks arrive together.
 // Source: "LNBC" of Proficz 2021.
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {

@@ -10,9 +10,9 @@
 #include <limits>
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/error.hpp"
 #include "patterns/powers.hpp"
 

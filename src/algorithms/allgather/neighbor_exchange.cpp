@@ -4,9 +4,9 @@
 // Cost: P/2 alpha + (P-1)/P m beta for even P: half the rounds of the ring. For odd P it is the
 // ring. Source: Chen, Zhang, Zhang, Yuan: Performance evaluation of allgather algorithms on
 // terascale Linux cluster with fast Ethernet, HPC Asia 2005; "NEX" of Proficz 2021.
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/error.hpp"
 
 namespace latecomer::allgather {

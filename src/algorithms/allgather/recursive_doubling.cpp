@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {

@@ -5,7 +5,7 @@
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.1; "RING" of Proficz 2021.
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 
 namespace latecomer::allgather {
 namespace {

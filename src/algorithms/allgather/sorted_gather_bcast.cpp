@@ -5,9 +5,9 @@
 // Cost: (P-1) alpha + (P-1)/P m beta and the broadcast's. Use it where one rank is so late that the
 // others' parts are at rank 0 by then: one part and a broadcast are left after its arrival. Source:
 // Proficz 2021, listing 3 (BSLB).
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::allgather {

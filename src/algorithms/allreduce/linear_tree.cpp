@@ -1,5 +1,5 @@
 // Linear tree: the pipelined chain in rank order, or sorted by arrival (SLT): segments are reduced
-// up the chain, and its end sends the result round (chain.cpp). Sorted, the early ranks reduce
+// up the chain, and its end sends the result round (chains.cpp). Sorted, the early ranks reduce
 // while the late ones compute; when the last rank arrives, the sum of all others is there.
 //
 // Cost, S segments: (max(S,P)+S+P-3)(alpha + m/S beta) + m/S gamma when all arrive together. In
@@ -8,8 +8,8 @@
 // to m beta, the least possible, when S is large and the override goes ring-wise: use it for one
 // late rank.
 // Source: "linear tree" and SLT of Proficz 2018, section 4.1 (pipelined chain).
-#include "algorithms/allreduce/chain.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/chains.hpp"
+#include "algorithms/plans.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -18,12 +18,12 @@
 
 #include "algorithms/allreduce/block_sums.hpp"
 #include "algorithms/owners/planning.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "patterns/circulant.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::allreduce {
 namespace {

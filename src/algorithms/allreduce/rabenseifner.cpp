@@ -8,7 +8,7 @@
 // Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004.
 #include "algorithms/allreduce/folded.hpp"
 #include "algorithms/row.hpp"
-#include "patterns/halving.hpp"
+#include "patterns/powers.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
-#include "base/interruption.hpp"
+#include "algorithms/plans.hpp"
 #include "base/partition.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "algorithms/allreduce/ring_walk.hpp"
 #include "algorithms/row.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::allreduce {
 namespace {

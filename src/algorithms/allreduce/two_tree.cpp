@@ -16,10 +16,10 @@
 
 #include "algorithms/allreduce/tree_walk.hpp"
 #include "algorithms/row.hpp"
+#include "algorithms/segments.hpp"
 #include "base/partition.hpp"
-#include "patterns/pipeline.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/two_trees.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -5,7 +5,7 @@
 // Source: the flat tree of Pjesivac-Grbovic, Angskun, Bosilca, Fagg, Gabriel, Dongarra: Performance
 // analysis of MPI collective operations, Cluster Computing 10 (2007).
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 
 namespace latecomer::bcast {
 namespace {

@@ -9,11 +9,11 @@
 // order of the linear trees of Proficz 2018.
 #include <algorithm>
 
-#include "algorithms/bcast/chain.hpp"
-#include "algorithms/plan_checks.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/chains.hpp"
+#include "algorithms/plans.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/partition.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::bcast {
 namespace {

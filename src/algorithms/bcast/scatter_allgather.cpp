@@ -7,9 +7,9 @@
 // operations in MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), section 3.2. The ring leaves
 // out the blocks that a rank has from the tree.
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/store.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::bcast {
 namespace {

@@ -5,7 +5,7 @@
 // Source: Thakur, Rabenseifner, Gropp: Optimization of collective communication operations in
 // MPICH, Int. J. High Perform. Comput. Appl. 19 (2005), sections 3.2 and 3.5.
 #include "algorithms/gather_scatter/part_tree.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 
 namespace latecomer {

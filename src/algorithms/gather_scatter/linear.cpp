@@ -6,9 +6,9 @@
 // Cost: (P-1) alpha + (P-1)/P m beta at the root; sorted, a single part after one late rank. Use it
 // for long parts. Open MPI's gather root asks each rank for its part ("linear_sync"); here it posts
 // long receives from one rank at a time. Source: Open MPI; Proficz 2020, as told by Proficz 2021.
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
-#include "algorithms/transfers/transfers.hpp"
+#include "algorithms/transfers.hpp"
 
 namespace latecomer {
 namespace {

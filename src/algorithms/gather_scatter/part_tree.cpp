@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "algorithms/transfers/transfers.hpp"
+#include "algorithms/transfers.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer {

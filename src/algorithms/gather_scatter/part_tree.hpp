@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "algorithms/cost.hpp"
+#include "algorithms/row.hpp"
 #include "patterns/trees.hpp"
 #include "schedule/builder.hpp"
 

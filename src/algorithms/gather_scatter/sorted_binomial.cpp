@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "algorithms/gather_scatter/part_tree.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "algorithms/nodes/lifted_row.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer::allgather {

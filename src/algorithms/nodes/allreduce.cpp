@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "algorithms/nodes/lifted_row.hpp"
-#include "algorithms/nodes/piece_order.hpp"
 #include "algorithms/nodes/sum.hpp"
 
 namespace latecomer::allreduce {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {

@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <memory>
 
-#include "algorithms/nodes/among.hpp"
 #include "algorithms/nodes/cut.hpp"
 #include "algorithms/nodes/driver_protocol.hpp"
-#include "algorithms/nodes/drivers.hpp"
+#include "algorithms/nodes/lifted_row.hpp"
 #include "algorithms/nodes/sum.hpp"
-#include "algorithms/owners/online_executor.hpp"
+#include "algorithms/owners/online_protocol.hpp"
 #include "algorithms/owners/planning.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 

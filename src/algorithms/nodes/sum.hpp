@@ -3,6 +3,7 @@
 // are combined by different ranks, in the order of ranks, into the last cell.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "algorithms/nodes/cut.hpp"
@@ -47,5 +48,18 @@ class Sum {
   std::vector<std::int32_t> filled_;  // of each piece and cell
   std::vector<OpIndex> told_;         // the awaits of cells that carried arrival stamps
 };
+
+// The orders in which a node's ranks add and copy the pieces of a wave. A program among the nodes
+// does not go through the vector from its begin to its end: of a ring's ranks each sends another
+// segment first.
+
+struct PieceOrder {
+  std::vector<Count> used;    // as the node's program first touches the pieces
+  std::vector<Count> result;  // as it leaves them at last
+};
+
+/// `inner`: the plan among the nodes for the wave, in place. All ranks of the node find the same.
+[[nodiscard]] std::shared_ptr<const PieceOrder> piece_order(const Plan& inner, Rank node,
+                                                            const Wave& wave);
 
 }  // namespace latecomer

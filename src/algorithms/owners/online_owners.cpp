@@ -2,15 +2,15 @@
 // about arrivals beforehand.
 //
 // All ranks that have arrived extend the same timetable, from a log of who takes part from which
-// round on (arrival_log.hpp). Cost: after the last arrival about as early owners with the arrivals
+// round on (online_rank.hpp). Cost: after the last arrival about as early owners with the arrivals
 // known, and two or three rounds more, as long as few of m/K beta take. Use it for long vectors
 // where lateness cannot be forecast. Source: own.
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/owners/online_executor.hpp"
+#include "algorithms/owners/online_protocol.hpp"
 #include "algorithms/owners/planning.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/partition.hpp"

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithms/owners/online_rank.hpp"
-#include "protocol/executor.hpp"
+#include "protocol/protocol.hpp"
+#include "schedule/plan.hpp"
 
 namespace latecomer::owners {
 
@@ -68,6 +70,26 @@ class OnlineProtocol final : public Protocol {
       kept_;  // control messages, until the arrival
   Status status_ = Status::running;
   std::string failure_;
+};
+
+// Makes the protocols of online owners for one rank, or for one node.
+
+class OnlineExecutor final : public Executor {
+ public:
+  /// `member`: the word by which messages for people name the ranks of the plan.
+  OnlineExecutor(const Plan& plan, Rank me, const char* member = "rank");
+
+  [[nodiscard]] const RankContext& context() const override { return context_; }
+  [[nodiscard]] std::unique_ptr<Protocol> create_protocol(
+      Transport& transport, const ProtocolOptions& options) const override;
+  [[nodiscard]] ControlMeaning meaning(ControlWords words) const override {
+    return meaning_of(words);
+  }
+
+ private:
+  OnlineCall call_;
+  BlockLayout layout_;
+  RankContext context_;
 };
 
 }  // namespace latecomer::owners

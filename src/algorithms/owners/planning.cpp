@@ -4,12 +4,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/plan_checks.hpp"
-#include "algorithms/transfers/transfers.hpp"
+#include "algorithms/plans.hpp"
+#include "algorithms/transfers.hpp"
 #include "base/error.hpp"
-#include "base/kept.hpp"
 #include "base/partition.hpp"
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::owners {

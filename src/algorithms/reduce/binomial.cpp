@@ -9,7 +9,7 @@
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::reduce {
 namespace {

@@ -10,7 +10,7 @@
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/row.hpp"
 #include "base/partition.hpp"
-#include "patterns/rotated.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::reduce {
 namespace {

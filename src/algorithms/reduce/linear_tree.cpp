@@ -1,4 +1,4 @@
-// Linear tree: the pipelined chain (chain.cpp). Where the operator commutes, it runs once around
+// Linear tree: the pipelined chain (chains.cpp). Where the operator commutes, it runs once around
 // the ranks and ends in the root; otherwise two chains in rank order, from rank 0 and from rank
 // P-1, meet there. Sorted: by arrival, the root last. The early ranks reduce while the late ones
 // compute; when a late root arrives, the sum of all others is there, with background progress in
@@ -11,9 +11,9 @@
 // the way back. `clairvoyant` (clairvoyant/) has the same aim as the sorted chain.
 #include <algorithm>
 
-#include "algorithms/plan_checks.hpp"
-#include "algorithms/reduce/chain.hpp"
-#include "patterns/rotated.hpp"
+#include "algorithms/chains.hpp"
+#include "algorithms/plans.hpp"
+#include "patterns/trees.hpp"
 
 namespace latecomer::reduce {
 namespace {

@@ -10,7 +10,6 @@
 #include <algorithm>
 
 #include "algorithms/row.hpp"
-#include "patterns/halving.hpp"
 #include "patterns/powers.hpp"
 #include "schedule/builder.hpp"
 

@@ -15,7 +15,7 @@
 #include <queue>
 #include <utility>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/row.hpp"
 #include "patterns/trees.hpp"

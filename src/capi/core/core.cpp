@@ -1,19 +1,79 @@
 // The C API that needs no MPI: exceptions end here.
+#include "capi/core/core.hpp"
+
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/last_error.hpp"
-#include "capi/core/listing.hpp"
-#include "capi/core/verify_plan.hpp"
-#include "executors/make_executor.hpp"
 #include "latecomer/latecomer.h"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
 
+namespace latecomer {
 namespace {
+
+/// The registry's texts hold no character that JSON must escape; a test checks it.
+std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
+
+std::string parameters(const Algorithm& row) {
+  std::string list;
+  for (const Parameter& parameter : row.parameters) {
+    std::string choices;
+    for (const std::string_view choice : parameter.choices) {
+      choices += (choices.empty() ? "" : ",") + quoted(choice);
+    }
+    list += (list.empty() ? "{" : ",{") + std::string("\"name\":") + quoted(parameter.name) +
+            ",\"meaning\":" + quoted(parameter.meaning) +
+            ",\"minimum\":" + std::to_string(parameter.minimum) + ",\"choices\":[" + choices + "]}";
+  }
+  return '[' + list + ']';
+}
+
+std::string flag(bool value) { return value ? "true" : "false"; }
+
+}  // namespace
+
+std::string registry_as_json() {
+  std::string rows;
+  for (const Algorithm& row : registry()) {
+    rows += (rows.empty() ? "\n{" : ",\n{") + std::string("\"name\":") + quoted(row.name) +
+            ",\"collective\":" + quoted(to_string(row.collective)) +
+            ",\"kind\":" + quoted(to_string(row.kind)) +
+            ",\"arrival_aware\":" + flag(row.arrival_aware) +
+            ",\"commutative_only\":" + flag(row.commutative_only) +
+            ",\"scratch_messages\":" + std::to_string(row.scratch_messages) +
+            ",\"parameters\":" + parameters(row) + ",\"cost\":" + quoted(row.cost_formula) +
+            ",\"source\":" + quoted(row.source) + '}';
+  }
+  return '[' + rows + "\n]\n";
+}
+
+std::optional<Counterexample> verify_plan(const Plan& plan, const Network& network,
+                                          const std::vector<Seconds>& arrivals,
+                                          const Placement& placement) {
+  if (find_algorithm(plan.problem.collective, plan.algorithm).kind != Kind::protocol) {
+    return verify(plan.problem, build_programs(plan));
+  }
+  SimulationOptions options;
+  options.network = network;
+  options.arrivals = arrivals;
+  options.placement = placement;
+  options.element_bytes = plan.problem.element_bytes;
+  const RecordedCall call = simulate_recorded(make_executors(plan, network), options);
+  if (!call.simulation.failure.empty()) {
+    return Counterexample{"deadlock", "on the virtual network " + call.simulation.failure};
+  }
+  return verify(plan.problem, call.programs);
+}
+
+}  // namespace latecomer
+
+namespace {
+
+// The C API that needs no MPI: exceptions end here.
 
 using namespace latecomer;
 

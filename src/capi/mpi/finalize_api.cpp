@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 
 extern "C" {
 

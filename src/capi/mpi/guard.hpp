@@ -6,8 +6,7 @@
 #include <mutex>
 #include <new>
 
-#include "base/if_memory.hpp"
-#include "base/last_error.hpp"
+#include "base/error.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/call/call.hpp"
 #include "runtime/call/persistent.hpp"

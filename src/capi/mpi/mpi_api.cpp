@@ -6,7 +6,6 @@
 #include "base/error.hpp"
 #include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/call/hooks.hpp"
 #include "runtime/settings/configure.hpp"
 
 using latecomer::CommState;

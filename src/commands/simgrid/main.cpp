@@ -1,18 +1,61 @@
 // latecomer_simgrid: one collective call as SimGrid actors. A program of its own, since SimGrid's
 // engine belongs to the process and can be started once. Exits with 0 if a result was printed,
 // whatever it says, and with 2 if the arguments or the platform cannot be used.
-#include <cstdio>
+#include <simgrid/engine.h>
+#include <simgrid/version.h>
 
+#include <array>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/utf8.hpp"
+#include "base/json.hpp"
+#include "base/parse.hpp"
+#include "base/text.hpp"
 #include "commands/simgrid/options.hpp"
-#include "commands/simgrid/report.hpp"
-#include "executors/make_executor.hpp"
-#include "simulate/checked.hpp"
-#include "transports/simgrid/platform.hpp"
+#include "simulate/elements.hpp"
+#include "simulate/simulate.hpp"
 #include "transports/simgrid/simulate.hpp"
 
 namespace latecomer {
+
+// The output of latecomer_simgrid.
+
+/// One line of JSON: arrivals and exits in seconds, with all their digits; an exit of null: never.
+/// `hosts`: each rank's. `wrong`: elements, if they were checked.
+[[nodiscard]] std::string simgrid_report(const Simulation& simulation,
+                                         const std::vector<std::string>& hosts,
+                                         std::optional<Count> wrong);
+/// The version of the linked library, as in "3.32.0".
+[[nodiscard]] std::string simgrid_version();
+
+namespace {
+
+std::string moment(Seconds time) { return time < 0 ? "null" : format_number(time); }
+
+}  // namespace
+
+std::string simgrid_version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  sg_version_get(&major, &minor, &patch);
+  return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);
+}
+
+std::string simgrid_report(const Simulation& simulation, const std::vector<std::string>& hosts,
+                           std::optional<Count> wrong) {
+  return "{\"simgrid\":" + json_quoted(simgrid_version()) +
+         ",\"hosts\":" + json_list(hosts, json_quoted) +
+         ",\"arrivals\":" + json_list(simulation.arrivals, moment) +
+         ",\"exits\":" + json_list(simulation.exits, moment) +
+         ",\"failure\":" + json_quoted(simulation.failure) +
+         ",\"wrong\":" + (wrong ? std::to_string(*wrong) : "null") + '}';
+}
+
 namespace {
 
 /// The nodes of the ranks; empty: each has its own.

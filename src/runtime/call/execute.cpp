@@ -1,13 +1,19 @@
 #include "runtime/call/execute.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <vector>
 
 #include "base/arithmetic.hpp"
-#include "runtime/call/due.hpp"
+#include "runtime/call/datatypes.hpp"
 #include "runtime/call/learning.hpp"
-#include "runtime/call/record.hpp"
+#include "runtime/call/operators.hpp"
 #include "runtime/call/states.hpp"
+#include "runtime/progress/async_progress.hpp"
+#include "runtime/report/ledger.hpp"
 #include "runtime/trace/tracer.hpp"
 #include "transports/mpi/user_code.hpp"
 
@@ -84,6 +90,107 @@ void after_synchronising(CommState& state) {
   const std::lock_guard hold(state.lock);
   const OwnArithmetic arithmetic;
   (void)settle(state, {});
+}
+
+namespace {
+
+/// The mean over the ranks of |expected - actual|; none if no arrivals were expected.
+std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
+                                      const std::vector<Seconds>& actual) {
+  if (expected.empty() || expected.size() != actual.size()) return std::nullopt;
+  Seconds sum = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) sum += std::abs(expected[i] - actual[i]);
+  return sum / static_cast<Seconds>(actual.size());
+}
+
+/// The time of a watched call, to be compared with other calls' (runtime/report/savings.hpp).
+Savings::Timed timed_call(const Problem& problem, const Watch& watch) {
+  const std::vector<Seconds>& arrivals = watch.last();
+  if (arrivals.empty()) return {};
+  const auto last = std::max_element(arrivals.begin(), arrivals.end());
+  if (!rooted(problem.collective)) {
+    return {*last, false, std::max(0.0, watch.after_last_arrival())};
+  }
+  return {*last, last - arrivals.begin() == problem.root, watch.inside()};
+}
+
+std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const Problem& problem,
+                                                 const Ending& ending) {
+  const Watch* const watch = state.chooser.watch();
+  if (!ending.arrivals_known || watch == nullptr || !watch->watched()) return std::nullopt;
+  const Seconds waited = watch->waited(!rooted(problem.collective));
+  return EndedCall::Telemetry{watch->history().period,
+                              watch->history().position,
+                              waited,
+                              std::max(0.0, watch->inside() - waited),
+                              timed_call(problem, *watch),
+                              estimate_error(state.chooser.expected(), watch->last())};
+}
+
+/// True if later calls with the same arguments mean the same. If ranks decide, that must be equal
+/// on all of them; handles of objects that a program made may be reused for other objects, and on
+/// some ranks only.
+bool lasting(const CommState& state, const Call& call) {
+  if (call.parts_differ()) return false;
+  if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
+    return true;
+  }
+  const auto stays = [](MPI_Datatype type) {
+    return type == MPI_DATATYPE_NULL || predefined(type) != nullptr;
+  };
+  if (!combines(call.collective)) return stays(call.sendtype) && stays(call.recvtype);
+  return stays(call.sendtype) && kind_of(call.op) == OperatorKind::built_in;
+}
+
+/// True if the MPI library was chosen for all calls like this one, except those that a class looks
+/// at.
+bool stays_native(const CommState& state, const Request& request, const Ending& ending) {
+  if (ending.counter != &latecomer_stats::native) return false;
+  return request.by_library != nullptr || !state.chooser.draws(request.problem);
+}
+
+/// True if the MPI library executes all calls like this one, except those that a class looks at. A
+/// call that goes to it for a reason that not all ranks know may do so on this rank alone, and
+/// other ranks may have to be notified.
+bool takes_shortcut(const CommState& state, const Request& request, const Ending& ending) {
+  const bool alone = state.intercommunicator || state.ranks == 1;
+  const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
+                           : stays_native(state, request, ending) ||
+                                 ending.counter == &latecomer_stats::fallback_device;
+  return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
+}
+
+/// Counts the rank that came last in the call.
+void count_last(CommState& state) {
+  const std::vector<Seconds>& arrivals = state.chooser.watch()->last();
+  if (arrivals.empty()) return;
+  const auto last = std::max_element(arrivals.begin(), arrivals.end());
+  state.last_to_arrive.resize(arrivals.size());
+  ++state.last_to_arrive[static_cast<std::size_t>(last - arrivals.begin())];
+}
+
+}  // namespace
+
+void record(CommState& state, const Request& request, const Ending& ending, Seconds entered) {
+  ++(state.stats.*ending.counter);
+  state.trace.counter = ending.counter;
+  EndedCall ended{state.calls, request.problem, request.call.site, ending.counter};
+  if (state.async_progress) ended.before_arrival = state.async_progress->take_operations_ahead();
+  state.stats.before_arrival += ended.before_arrival;
+  ended.inside = monotonic_clock() - entered;
+  ended.well = ending.code == MPI_SUCCESS;
+  const bool handled = ending.counter == &latecomer_stats::handled;
+  if (handled) {
+    ended.algorithm = state.choice(request.call.collective).algorithm->name;
+    ended.parameters = state.parameters;
+  }
+  ended.telemetry = telemetry_of(state, request.problem, ending);
+  if (ended.telemetry) count_last(state);
+  const Statistics::Records records = state.statistics.add(ended);
+  if (takes_shortcut(state, request, ending)) {
+    state.shortcuts.add(request.call, ending.counter, ending.call_class, state.chooser, records,
+                        ended.inside);
+  }
 }
 
 }  // namespace latecomer

@@ -11,6 +11,7 @@
 // a shortcut (shortcuts.hpp) past all of it.
 #pragma once
 
+#include "runtime/call/request.hpp"
 #include "runtime/comm_state.hpp"
 
 namespace latecomer {
@@ -21,5 +22,10 @@ int execute(CommState& state, const Call& call);
 /// Called after a collective of the MPI library in which all ranks of the communicator waited for
 /// each other: does what waited for such a call. Errors show in later calls.
 void after_synchronising(CommState& state);
+
+// The record of a call: statistics, and whether calls like it can take the shortcut.
+
+/// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
+void record(CommState& state, const Request& request, const Ending& ending, Seconds entered);
 
 }  // namespace latecomer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/program_executor.hpp"
+#include "engine/engine.hpp"
 
 namespace latecomer {
 namespace {

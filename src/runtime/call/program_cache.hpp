@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "executors/make_executor.hpp"
 #include "protocol/protocol.hpp"
 
 namespace latecomer {

@@ -1,7 +1,9 @@
 #include "runtime/call/request.hpp"
 
+#include "base/error.hpp"
 #include "runtime/call/operators.hpp"
 #include "runtime/comm_state.hpp"
+#include "runtime/report/log.hpp"
 #include "transports/mpi/buffers.hpp"
 
 namespace latecomer {
@@ -65,6 +67,30 @@ Request understand(const CommState& state, const Call& call) {
   request.problem.in_place = false;  // each rank's own affair: nothing is decided by it
   request.by_library = reason(state, request);
   return request;
+}
+
+void give_up(CommState& state, const std::string& why) {
+  if (!state.broken.empty()) return;  // an exception may have become a failure already
+  if (!if_memory([&] { state.broken = why; })) state.broken = "no memory";
+  if (!state.resources) return;
+  state.resources->failures.announce_failure();
+  state.resources->abandon();
+}
+
+Ending fail(CommState& state, const Outcome& outcome) {
+  give_up(state, outcome.why);
+  (void)if_memory([&] {
+    std::string text = describe(state.comm) + ": " + outcome.why;
+    if (state.resources) text += state.resources->hosts.whereabouts(text);
+    log_line(text);
+    set_last_error(text);
+  });
+  return {.code = outcome.code, .counter = &latecomer_stats::failed, .raise = true};
+}
+
+Ending refuse(const CommState& state) {
+  set_last_error(describe(state.comm) + " failed earlier: " + state.broken);
+  return {.code = disagreement_class(), .counter = &latecomer_stats::failed, .raise = true};
 }
 
 }  // namespace latecomer

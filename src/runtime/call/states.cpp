@@ -1,14 +1,207 @@
 #include "runtime/call/states.hpp"
 
-#include "base/last_error.hpp"
-#include "runtime/call/by_library.hpp"
-#include "runtime/call/decided.hpp"
-#include "runtime/call/due.hpp"
+#include <algorithm>
+#include <utility>
+
+#include "base/arithmetic.hpp"
+#include "base/error.hpp"
+#include "runtime/call/call_data.hpp"
+#include "runtime/call/host_buffers.hpp"
+#include "runtime/call/learning.hpp"
+#include "runtime/call/operators.hpp"
+#include "runtime/call/run.hpp"
 #include "runtime/connection/connect.hpp"
+#include "runtime/connection/node_sharing.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/settings/defaults.hpp"
 
 namespace latecomer {
+
+int execute_natively(CommState& state, const Call& call) {
+  const ReleasedCommLock released(state.lock);
+  const Seconds entered = monotonic_clock();
+  const int code = [&] {
+    const OwnArithmetic::Programs arithmetic;
+    return call.native();
+  }();
+  state.inside = monotonic_clock() - entered;
+  return code;
+}
+
+Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
+                          CallClass* call_class, Seconds entered) {
+  state.chooser.skip();
+  const Ending ending{execute_natively(state, request.call), counter, false, call_class};
+  if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
+    return ending;
+  note_device_memory(state, request.call);
+  return review_in_time(state, request.problem, ending);
+}
+
+namespace {
+
+/// A guard for calls of the program's operators: one may leave the call by an exception.
+class CallGuard {
+ public:
+  explicit CallGuard(CommState& state) : state_(state) {}
+  ~CallGuard() {
+    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+  }
+  CallGuard(const CallGuard&) = delete;
+  CallGuard& operator=(const CallGuard&) = delete;
+  void end() { ended_ = true; }
+
+ private:
+  CommState& state_;
+  bool ended_ = false;
+};
+
+/// The time from this rank's arrival to the last one, as forecast; 0: nothing is.
+Seconds expected_wait(const std::vector<Seconds>& arrivals, Rank me) {
+  if (arrivals.empty()) return 0;
+  return *std::ranges::max_element(arrivals) - arrivals[static_cast<std::size_t>(me)];
+}
+
+/// Executes a plan. `begun`: the protocol, if it was started ahead of this rank's arrival.
+Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepared, Protocol* begun,
+                     const Entry& entry) {
+  CommResources& resources = *state.resources;
+  Watch* const watch = state.chooser.piggybacks(prepared.plan) ? state.chooser.watch() : nullptr;
+  resources.failures.enter_part(FailureDetector::Part::plan, prepared.context().plan_hash);
+  HostBuffers buffers_here(call, state.ranks, state.rank, state.device_call);
+  if (buffers_here.code() != MPI_SUCCESS)
+    return {buffers_here.code(), "MPI could not copy the memory of a device"};
+  CallData data(buffers_here.call(), prepared.plan.problem, state.rank);
+  if (data.code() != MPI_SUCCESS) return {data.code(), "MPI could not pack the data"};
+  Protocol* protocol = begun;
+  if (begun != nullptr) {
+    if (watch != nullptr) watch->arrive(entry.arrived);
+    resources.transport.bind(data.input(), data.output());
+  } else {
+    Piggyback* const piggyback = watch != nullptr ? &watch->enter(entry.arrived) : nullptr;
+    Buffers buffers(data.layout(), data.input(), data.output(), resources.scratch,
+                    prepared.context().scratch_count);
+    resources.begin_call(prepared.plan, prepared.context(), std::move(buffers), call.op,
+                         resources.calls, state.chooser.sends_in_pieces(), piggyback);
+    const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
+    protocol = &prepared.protocol(resources.transport, options);
+  }
+  CallGuard guard(state);
+  const Outcome outcome = run(*protocol, resources,
+                              {state.comm, state.tuning.long_wait, 0, &prepared.plan,
+                               expected_wait(state.chooser.expected(), state.rank)},
+                              begun != nullptr ? Begun::before : Begun::now);
+  guard.end();
+  if (outcome.code != MPI_SUCCESS) return outcome;
+  resources.end_call();
+  if (watch != nullptr) watch->leave(resources.clocks.now(), entry.deciding);
+  int code = data.finish();
+  if (code != MPI_SUCCESS) return {code, "MPI could not unpack the data"};
+  code = buffers_here.finish();
+  return {code, code == MPI_SUCCESS ? "" : "MPI could not copy to the memory of a device"};
+}
+
+Ending execute_plan_and_learn(CommState& state, const Call& call, const Prepared& prepared,
+                              Protocol* begun, bool exchange, const Entry& entry) {
+  Outcome outcome = execute_plan(state, call, prepared, begun, entry);
+  if (begun != nullptr) state.async_progress->end_call();
+  if (outcome.code == MPI_SUCCESS) {
+    outcome = state.chooser.piggybacks(prepared.plan) ? note_arrivals(state)
+                                                      : exchange_afterwards(state, exchange, entry);
+  }
+  if (outcome.code != MPI_SUCCESS) return fail(state, outcome);
+  return {MPI_SUCCESS, &latecomer_stats::handled,
+          state.chooser.piggybacks(prepared.plan) || exchange};
+}
+
+Ending execute_library(CommState& state, const Call& call, bool exchange, const Entry& entry) {
+  state.parameters = "as=native";
+  Ending ending{MPI_SUCCESS, &latecomer_stats::native};
+  const Seconds entered = monotonic_clock();
+  ending.code = execute_natively(state, call);
+  ending.library = monotonic_clock() - entered;
+  if (ending.code != MPI_SUCCESS) return ending;
+  const Outcome exchanged = exchange_afterwards(state, exchange, entry);
+  if (exchanged.code != MPI_SUCCESS) return fail(state, exchanged);
+  ending.arrivals_known = exchange;
+  return ending;
+}
+
+/// Executes a native call because no rank has an algorithm that takes the problem.
+Ending execute_refused(CommState& state, const Call& call, const std::string& why) {
+  set_last_error(why);
+  state.chooser.miss();
+  return {execute_natively(state, call), &latecomer_stats::fallback_plan};
+}
+
+/// The plan's parameters as a text, relative to the choice that was set.
+const std::string& parameters_of(const CommState& state, Prepared& prepared) {
+  const Algorithm& row = *state.choice(prepared.plan.problem.collective).algorithm;
+  if (prepared.asked != row.name) {
+    prepared.asked = row.name;
+    prepared.parameters = describe_parameters(prepared.plan, row.name);
+  }
+  return prepared.parameters;
+}
+
+/// Prepares the plan that was decided, and the memory of nodes if it uses that; if the ranks cannot
+/// have it, they plan the call again without.
+Outcome prepare_decided(CommState& state, const Request& request, Decision& decision,
+                        Prepared*& prepared) {
+  if (decision.action != Decision::Action::plan) return {};
+  const bool in_place = request.call.in_place();
+  prepared = &prepare(state, decision.plan, in_place);
+  if (decision.plan->placement.empty()) return {};
+  const Layout layout(request.call.element());
+  if (fits_node(layout)) {
+    if (!lacks_memory(state, *prepared, layout)) return {};
+    const Outcome shared = share_memory(state, *prepared, layout);
+    if (shared.code != MPI_SUCCESS || state.resources->shares_memory) return shared;
+  }
+  decision = state.chooser.without_nodes(decision, request.problem);
+  if (decision.plan) prepared = &prepare(state, decision.plan, in_place);
+  return {};
+}
+
+}  // namespace
+
+Ending decide_and_execute(CommState& state, const Request& request, CallClass* call_class,
+                          Seconds arrived) {
+  const Call& call = request.call;
+  Decision decision;
+  Prepared* prepared = nullptr;
+  Protocol* begun = nullptr;
+  const bool announced = state.async_progress && state.async_progress->announces(request);
+  if (announced) {
+    const Outcome joined = state.async_progress->enter_call(request, decision, prepared);
+    if (joined.code != MPI_SUCCESS) return fail(state, joined);
+    begun = state.async_progress->begun();
+  } else {
+    if (state.async_progress) {
+      const Outcome obstacle = state.async_progress->obstacle();
+      if (obstacle.code != MPI_SUCCESS) return fail(state, obstacle);
+    }
+    ++state.resources->calls;
+    note_decided(state, state.resources->calls);
+    decision = state.chooser.decide(request.problem, call_class);
+    const Outcome ready = prepare_decided(state, request, decision, prepared);
+    if (ready.code != MPI_SUCCESS) return fail(state, ready);
+  }
+  // A wait for rank 0's plan is part of an announced call.
+  const Entry entry{arrived, announced ? 0 : state.resources->clocks.now() - arrived};
+  switch (decision.action) {
+    case Decision::Action::library:
+      return execute_library(state, call, decision.exchange_arrivals, entry);
+    case Decision::Action::refused:
+      return execute_refused(state, call, decision.why);
+    case Decision::Action::plan:
+      break;
+  }
+  const std::string& parameters = parameters_of(state, *prepared);
+  if (state.parameters != parameters) state.parameters = parameters;
+  return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, entry);
+}
+
 namespace {
 
 /// Plain: the MPI library was chosen, or has the call because of its arguments, which may be wrong

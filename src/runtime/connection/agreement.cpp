@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/connection/meeting.hpp"
 #include "runtime/connection/shared_comm.hpp"
 

@@ -7,14 +7,14 @@
 #include <memory>
 #include <utility>
 
-#include "base/if_memory.hpp"
+#include "base/error.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
 #include "runtime/connection/hosts.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "transports/mpi/leftovers.hpp"
+#include "transports/mpi/mailbox.hpp"
 #include "transports/mpi/transport.hpp"
 #include "transports/node/node_memory.hpp"
 

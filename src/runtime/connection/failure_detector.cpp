@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
-#include "base/if_memory.hpp"
-#include "runtime/finalize.hpp"
+#include "base/error.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/backoff.hpp"
 
 namespace latecomer {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

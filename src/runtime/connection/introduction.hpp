@@ -12,7 +12,7 @@
 
 namespace latecomer {
 
-/// A rank's progress mode (runtime/progress/progress_mode.hpp).
+/// A rank's progress mode (runtime/progress/progress_thread.hpp).
 enum class ProgressMode : std::uint64_t { none, not_allowed, thread };
 
 /// The settings of some ranks as hashes (runtime/settings/settings.hpp).
@@ -36,7 +36,7 @@ struct Introduction {
   std::uint64_t per_node = 0;   // ranks that may share a node (node_sharing.hpp); 0: all
   std::uint64_t number = 0;     // of CommResources that this process has made; rank 0's counts
   std::uint64_t slot = 0;       // that this process proposes (shared_comm.hpp); 0: none is needed
-  std::uint64_t device = 0;     // 1: it has passed memory of a device (device_memory.hpp)
+  std::uint64_t device = 0;     // 1: it has passed memory of a device (host_buffers.hpp)
   std::array<char, 64> host{};  // its name, cut off if it is longer; for messages
   SettingHashes settings;
 };

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "base/error.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/environment.hpp"

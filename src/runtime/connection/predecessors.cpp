@@ -7,10 +7,9 @@
 #include <tuple>
 #include <utility>
 
-#include "base/hash.hpp"
-#include "runtime/finalize.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/progress/async_progress.hpp"
-#include "runtime/progress/progress_mode.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {

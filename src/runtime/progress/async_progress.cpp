@@ -5,12 +5,13 @@
 #include <cmath>
 #include <mutex>
 
+#include "algorithms/plans.hpp"
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/node_sharing.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,5 +1,4 @@
-// The progress thread: a process has one for all its communicators. It makes progress on calls
-// while the program's threads compute, and sleeps while no message arrives.
+// The progress thread: whether a rank has one, what it does, and its end with MPI.
 #pragma once
 
 #include <sys/types.h>
@@ -8,9 +7,25 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/connection/introduction.hpp"
 #include "runtime/progress/comm_lock.hpp"
 
 namespace latecomer {
+
+// The progress mode of a rank. It has a progress thread if LATECOMER_PROGRESS asks for one and
+// MPI_THREAD_MULTIPLE allows it. A communicator uses them if all its ranks have one.
+
+/// The mode of this rank. A value of LATECOMER_PROGRESS that cannot be read asks for no thread,
+/// which is reported once a job.
+[[nodiscard]] ProgressMode progress_mode();
+
+/// True if every rank has a progress thread. If only some have one, rank 0 reports that on stderr,
+/// for the communicator `user`. If MPI_THREAD_MULTIPLE is missing on all ranks, that is reported
+/// once a job.
+[[nodiscard]] bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me);
+
+// The progress thread: a process has one for all its communicators. It makes progress on calls
+// while the program's threads compute, and sleeps while no message arrives.
 
 /// The work of one communicator that the progress thread drives.
 class Progressable {
@@ -48,5 +63,17 @@ class ProgressThread {
   pid_t process_ = 0;  // that the thread was started in; 0: not yet
   std::thread thread_;
 };
+
+// The end of MPI: stops the progress thread, drops the resources that freed communicators left to
+// later ones, and lets messages leave.
+
+/// Makes MPI_Finalize do so, and then call each given `end`, in the order in which they came, once
+/// each. May be called repeatedly. Returns false if MPI was initialized by sessions only.
+bool end_with_mpi(void (*end)() = nullptr);
+
+/// Ends the progress thread. To be called right before MPI_Finalize: MPICH switches its locks off
+/// before it deletes the attributes of MPI_COMM_SELF, and a thread that is inside it then leaves a
+/// lock taken, which ends the process (seen in MPICH 4.0 to 5.0: isThreaded in MPII_Finalize).
+void prepare_finalize();
 
 }  // namespace latecomer

@@ -5,7 +5,7 @@
 
 #include "runtime/comm_state.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/counters.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/report/stats_file.hpp"

@@ -6,8 +6,7 @@
 
 #include <mutex>
 
-#include "base/own_descriptor.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
 
 namespace latecomer {
 namespace {

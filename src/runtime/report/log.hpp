@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/text.hpp"
 #include "base/types.hpp"
-#include "base/utf8.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {

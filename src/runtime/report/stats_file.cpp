@@ -7,8 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "base/file_pattern.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
 #include "runtime/settings/environment.hpp"
 
 namespace latecomer {

@@ -8,7 +8,7 @@
 
 namespace latecomer {
 
-/// Expands a pattern (base/file_pattern.hpp).
+/// Expands a pattern (base/files.hpp).
 [[nodiscard]] std::string stats_file_name(const std::string& pattern, Rank rank);
 
 /// True if the pattern gives each rank a file of its own.

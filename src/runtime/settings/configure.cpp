@@ -8,13 +8,15 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/call/persistent.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/predecessors.hpp"
-#include "runtime/settings/default_network.hpp"
+#include "runtime/progress/async_progress.hpp"
+#include "runtime/settings/defaults.hpp"
 #include "runtime/settings/settings.hpp"
+#include "transports/mpi/tags.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -202,6 +204,45 @@ void set_network(CommState& state, std::string_view text) {
 void set_long_wait(CommState& state, Seconds seconds) {
   if (!(seconds > 0)) throw Error("long wait", format_number(seconds), "seconds above 0");
   state.tuning.long_wait = seconds;
+}
+
+namespace {
+
+/// Makes progress: any probe lets MPI move messages under way.
+void look_once(CommState& state) {
+  if (state.async_progress) {
+    state.async_progress->progress_locked();
+  } else if (state.resources) {
+    int found = 0;
+    const Link& link = state.resources->comm->link();
+    PMPI_Iprobe(MPI_ANY_SOURCE, link.tag(Tags::kFailures), link.comm(), &found, MPI_STATUS_IGNORE);
+  }
+}
+
+void pass_on(CommState& state) {
+  const ComputePhase& phase = state.phase;
+  if (state.async_progress && phase.fraction() > 0) {
+    state.async_progress->report_expected_arrival(state.resources->clocks.common(phase.arrival()),
+                                                  phase.fraction());
+  }
+  look_once(state);
+}
+
+}  // namespace
+
+void compute_begin(CommState& state) {
+  state.phase.begin(monotonic_clock());
+  look_once(state);
+}
+
+void compute_progress(CommState& state, double fraction) {
+  state.phase.progress(monotonic_clock(), fraction);
+  pass_on(state);
+}
+
+void compute_end(CommState& state) {
+  state.phase.end(monotonic_clock());
+  pass_on(state);
 }
 
 }  // namespace latecomer

@@ -1,6 +1,6 @@
-// Settings of a communicator by the program. All functions throw Error and then change nothing. The
-// caller holds the communicator's lock, and has executed started calls before a collective
-// function.
+// Settings of a communicator by the program, and hooks around its computation. All functions throw
+// Error and then change nothing. The caller holds the communicator's lock, and has executed started
+// calls before a collective function.
 #pragma once
 
 #include <string_view>
@@ -29,5 +29,14 @@ struct Pattern {
 void set_reproducible(CommState& state, int on);
 void set_network(CommState& state, std::string_view text);
 void set_long_wait(CommState& state, Seconds seconds);
+
+// The program's hooks around its computation: they report its progress, and make progress on
+// messages.
+
+void compute_begin(CommState& state);
+/// Throws Error as ComputePhase::progress.
+void compute_progress(CommState& state, double fraction);
+/// Throws Error as ComputePhase::end.
+void compute_end(CommState& state);
 
 }  // namespace latecomer

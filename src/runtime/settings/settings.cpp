@@ -1,6 +1,6 @@
 #include "runtime/settings/settings.hpp"
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"

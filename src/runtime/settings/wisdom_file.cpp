@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/hash.hpp"
 #include "base/parse.hpp"
+#include "base/reproducible.hpp"
 #include "choose/belief.hpp"
 #include "choose/wisdom.hpp"
 #include "latecomer/latecomer.h"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/report/stats_file.hpp"
+#include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
-#include "runtime/settings/small_file.hpp"
 
 namespace latecomer {
 namespace {

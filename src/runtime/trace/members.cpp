@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/comm_state.hpp"
 
 namespace latecomer {

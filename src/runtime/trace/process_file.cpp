@@ -1,7 +1,7 @@
 #include "runtime/trace/process_file.hpp"
 
 #include "base/error.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/connection/introduction.hpp"
 #include "runtime/report/log.hpp"

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/trace/members.hpp"
 #include "runtime/trace/process_file.hpp"

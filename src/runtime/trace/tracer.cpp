@@ -7,7 +7,7 @@
 #include "runtime/attachment.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/connection/sleeping.hpp"
-#include "runtime/finalize.hpp"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/trace/call_facts.hpp"
 #include "runtime/trace/process_file.hpp"
 #include "runtime/trace/recorder.hpp"

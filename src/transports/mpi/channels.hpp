@@ -8,10 +8,17 @@
 #include <vector>
 
 #include "protocol/transport.hpp"
+#include "transports/mpi/mpi.hpp"
 #include "transports/mpi/open_requests.hpp"
 #include "transports/mpi/staging.hpp"
 
 namespace latecomer {
+
+// Ends requests that no call waits for any more.
+
+/// Cancels the receives; a receive or send that already began gets a second to end, then its
+/// request is freed. Returns false if one was freed, so that MPI may still use its memory.
+bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
 
 enum class Direction : std::uint8_t { send, recv };
 

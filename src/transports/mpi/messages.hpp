@@ -8,7 +8,6 @@
 #include <deque>
 #include <vector>
 
-#include "protocol/piggyback.hpp"
 #include "protocol/transport.hpp"
 #include "schedule/placement.hpp"
 #include "transports/mpi/buffers.hpp"

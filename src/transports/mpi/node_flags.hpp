@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "protocol/piggyback.hpp"
 #include "protocol/transport.hpp"
 #include "transports/node/node_memory.hpp"
 

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "protocol/piggyback.hpp"
+#include "protocol/transport.hpp"
 #include "schedule/program.hpp"
 
 namespace latecomer {

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <system_error>
 
-#include "base/writing.hpp"
+#include "base/files.hpp"
 
 namespace latecomer {
 namespace {

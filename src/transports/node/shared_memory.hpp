@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/own_descriptor.hpp"
+#include "base/files.hpp"
 
 namespace latecomer {
 

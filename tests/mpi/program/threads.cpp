@@ -2,7 +2,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "scenes.hpp"
 

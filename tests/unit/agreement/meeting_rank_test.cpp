@@ -8,7 +8,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "choose/review.hpp"
 #include "unit/agreement/meeting_world.hpp"
 #include "unit/explore.hpp"

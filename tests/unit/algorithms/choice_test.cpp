@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "reference/reference.hpp"
 #include "unit/algorithms/networks.hpp"
 

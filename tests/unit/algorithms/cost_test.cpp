@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

@@ -1,12 +1,12 @@
 // The generalised all-reduce: its special cases, the papers' numbers, and its promises.
 #include <gtest/gtest.h>
 
-#include "algorithms/allreduce/generalized/choose.hpp"
-#include "algorithms/allreduce/generalized/cost.hpp"
+#include "algorithms/allreduce/generalized/designs.hpp"
+#include "algorithms/allreduce/generalized/levels.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
-#include "patterns/shrinking.hpp"
+#include "base/parse.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer::allreduce {

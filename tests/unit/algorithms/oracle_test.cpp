@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/plans.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
-#include "capi/core/listing.hpp"
+#include "capi/core/core.hpp"
 
 namespace latecomer {
 namespace {

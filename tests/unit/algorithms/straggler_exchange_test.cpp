@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"

@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "algorithms/plans.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

@@ -10,9 +10,8 @@
 #include <thread>
 
 #include "base/arithmetic.hpp"
-#include "base/own_descriptor.hpp"
-#include "base/per_thread.hpp"
-#include "base/writing.hpp"
+#include "base/files.hpp"
+#include "base/threads.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,8 +1,7 @@
-#include "base/factors.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 
 namespace latecomer {
 namespace {

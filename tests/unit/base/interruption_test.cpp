@@ -1,12 +1,11 @@
-#include "base/interruption.hpp"
-
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "base/reproducible.hpp"
+#include "base/threads.hpp"
 #include "price/price.hpp"
 #include "reference/rows.hpp"
 #include "simulate/simulate.hpp"

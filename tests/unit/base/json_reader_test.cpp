@@ -1,10 +1,8 @@
-#include "base/json_reader.hpp"
-
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
 #include "base/json.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,8 +1,8 @@
-#include "base/logarithm.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

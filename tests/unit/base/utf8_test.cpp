@@ -1,8 +1,7 @@
-#include "base/utf8.hpp"
-
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
+#include "base/text.hpp"
 
 namespace latecomer {
 namespace {

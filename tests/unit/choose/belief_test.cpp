@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/logarithm.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

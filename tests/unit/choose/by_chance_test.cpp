@@ -6,9 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
 #include "choose/chooser.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 
 namespace latecomer {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "choose/chooser.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 
 namespace latecomer {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "unit/choose/made_up_machine.hpp"
 

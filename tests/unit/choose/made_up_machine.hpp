@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/plans.hpp"
 #include "choose/chooser.hpp"
 #include "price/price.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "price/candidates.hpp"
 #include "price/price.hpp"
-#include "price/rivals.hpp"
 
 namespace latecomer {
 namespace {

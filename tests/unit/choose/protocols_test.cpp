@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "price/price.hpp"
 #include "unit/choose/made_up_machine.hpp"

@@ -1,6 +1,4 @@
 // Trials of rivals, where prices prove wrong or do not count how ranks come.
-#include "price/rivals.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,9 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "base/random.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
+#include "price/candidates.hpp"
 #include "price/price.hpp"
-#include "rules/read_rules.hpp"
+#include "rules/rules.hpp"
 #include "unit/choose/made_up_machine.hpp"
 
 namespace latecomer {

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/logarithm.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "choose/belief.hpp"
 #include "unit/choose/made_up_machine.hpp"
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "patterns/trees.hpp"
 
 namespace latecomer {

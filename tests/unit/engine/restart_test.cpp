@@ -4,9 +4,10 @@
 #include <cstdlib>
 #include <new>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "engine/program_executor.hpp"
-#include "telemetry/arrival_stamps.hpp"
+#include "engine/engine.hpp"
+#include "telemetry/watch.hpp"
 
 namespace {
 

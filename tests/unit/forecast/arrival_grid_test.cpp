@@ -1,12 +1,10 @@
 // Estimates that hardly differ seldom give another pattern, and so another plan.
-#include "forecast/arrival_grid.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
 
-#include "forecast/forecasts.hpp"
+#include "forecast/forecast.hpp"
 #include "forecast/pattern.hpp"
 #include "unit/forecast/histories.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <ctime>
 
-#include "forecast/forecasts.hpp"
+#include "forecast/forecast.hpp"
 #include "unit/forecast/histories.hpp"
 
 namespace latecomer {

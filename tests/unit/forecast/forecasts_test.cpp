@@ -1,11 +1,10 @@
-#include "forecast/forecasts.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "forecast/forecast.hpp"
 #include "unit/forecast/histories.hpp"
 
 namespace latecomer {

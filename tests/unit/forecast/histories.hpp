@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "forecast/forecast.hpp"
 
 namespace latecomer::testing {

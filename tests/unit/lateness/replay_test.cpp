@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 
 namespace latecomer {

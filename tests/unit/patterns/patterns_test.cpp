@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/allreduce/generalized/levels.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
-#include "patterns/shrinking.hpp"
 
 namespace latecomer {
 namespace {

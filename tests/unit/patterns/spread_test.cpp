@@ -1,8 +1,8 @@
-#include "patterns/spread.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
+
+#include "algorithms/allreduce/generalized/levels.hpp"
 
 namespace latecomer {
 namespace {

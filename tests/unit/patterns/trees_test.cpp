@@ -5,7 +5,7 @@
 #include <functional>
 #include <numeric>
 
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer {

@@ -1,8 +1,8 @@
-#include "patterns/two_trees.hpp"
-
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "patterns/trees.hpp"
 
 namespace latecomer {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
 #include "price/price.hpp"
 #include "reference/rows.hpp"
 #include "simulate/simulate.hpp"

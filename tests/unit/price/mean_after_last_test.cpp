@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "price/price.hpp"
 #include "reference/reference.hpp"
 #include "reference/rows.hpp"

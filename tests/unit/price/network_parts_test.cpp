@@ -1,12 +1,10 @@
-#include "price/network_parts.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/logarithm.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 
-#include "algorithms/nodes/drivers.hpp"
-#include "base/random.hpp"
-#include "price/planning_cost.hpp"
+#include "algorithms/nodes/cut.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
+#include "price/candidates.hpp"
 #include "price/price.hpp"
-#include "price/rivals.hpp"
-#include "price/ways.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,11 +1,11 @@
 // What planning is said to take, against what is counted: no clock is read.
-#include "price/planning_cost.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "patterns/powers.hpp"
+#include "price/candidates.hpp"
 #include "price/price.hpp"
 #include "reference/rows.hpp"
 #include "unit/algorithms/networks.hpp"

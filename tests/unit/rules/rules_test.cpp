@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "base/random.hpp"
-#include "rules/read_rules.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

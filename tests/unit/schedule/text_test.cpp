@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 

@@ -1,8 +1,8 @@
-#include "simulate/checked.hpp"
-
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
+#include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer {

@@ -1,11 +1,10 @@
 // The load of a node's memory, beside a slow reference that advances in small steps.
-#include "simulate/memory_load.hpp"
-
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
+#include "simulate/loads.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,12 +1,11 @@
 // Calls on the virtual network, recorded as programs, before the verifier.
-#include "simulate/recorded.hpp"
-
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
-#include "executors/make_executor.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
+#include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "base/error.hpp"
 #include "reference/reference.hpp"
 

@@ -1,10 +1,9 @@
-#include "telemetry/synchrony.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
+#include "telemetry/watch.hpp"
 
 namespace latecomer {
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 
 namespace latecomer::trace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer::verifier {
 namespace {

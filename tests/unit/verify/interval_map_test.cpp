@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer::verifier {
 namespace {

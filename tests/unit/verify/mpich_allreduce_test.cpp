@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "reference/sweeps.hpp"
 #include "schedule/builder.hpp"

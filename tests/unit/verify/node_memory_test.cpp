@@ -1,16 +1,15 @@
 // Programs whose ranks share a node's buffer and flags, written through the builder, and mistakes
 // in them; the race rule against the obvious check of all pairs.
-#include "verify/node_memory.hpp"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "negative/equivalence.hpp"
 #include "negative/mutants.hpp"
 #include "schedule/builder.hpp"
-#include "verify/touch.hpp"
+#include "verify/happens_before.hpp"
+#include "verify/operations.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer::nodes_under_test {

@@ -1,10 +1,9 @@
 // The sweep over accesses against the obvious check of all pairs.
-#include "verify/touch.hpp"
-
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "negative/equivalence.hpp"
+#include "verify/operations.hpp"
 
 namespace latecomer::verifier {
 namespace {

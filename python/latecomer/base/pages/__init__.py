@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined, TemplateNotFound
 from markupsafe import Markup, escape
 
-from ..plain import plain
+from ..printable import plain
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 
 from ...base.busy import busy, crowded
-from ...base.called import command_line, now
+from ...base.invocation import command_line, now
 from ...base.output import elapsing, say
 from ...core.compiled import __version__
 from ...launch.mpi import short_library

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from ...base.units import size
-from ...base.written import fresh
-from ..views import looks
+from ...base.whole_files import fresh
+from ..views import style
 from .costs import line
 from .findings import findings
 from .fit import Fit
@@ -30,7 +30,7 @@ _LOOKS = {
 
 def save(result: Result, path: Path) -> None:
     """Write the picture as SVG or PNG, by the name's end."""
-    with looks.styled():
+    with style.styled():
         figure = Figure(figsize=(12.5, 5.4), layout="constrained")
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
@@ -41,9 +41,9 @@ def save(result: Result, path: Path) -> None:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
         said = "\n".join([result.fit.text, *findings(result.fit)])
         figure.supxlabel(said, x=0.01, ha="left", fontsize=7.5)
-        metadata = looks.ANONYMOUS if path.suffix == ".svg" else None
+        metadata = style.ANONYMOUS if path.suffix == ".svg" else None
         with fresh(path) as part:
-            figure.savefig(part, facecolor=looks.PAPER, metadata=metadata, dpi=160)
+            figure.savefig(part, facecolor=style.PAPER, metadata=metadata, dpi=160)
 
 
 def _times(axes: Axes, fit: Fit) -> None:
@@ -52,11 +52,11 @@ def _times(axes: Axes, fit: Fit) -> None:
         if curve := fit.measured.curves.get(name):
             q1, median, q3 = 1e6 * np.percentile(curve.times, (25, 50, 75), axis=0)
             _draw(axes, curve.sizes, median, place, words)
-            colour = looks.COLOURS[place]
+            colour = style.COLOURS[place]
             axes.fill_between(curve.sizes, q1, q3, color=colour, alpha=0.2, linewidth=0)
     sizes = fit.measured.curves["ring"].sizes
     model = 1e6 * line(fit.costs, fit.measured.eager, sizes)
-    axes.plot(sizes, model, color=looks.INK, linestyle="--", linewidth=1.6, label="model")
+    axes.plot(sizes, model, color=style.INK, linestyle="--", linewidth=1.6, label="model")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _duration(value)))
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")
@@ -70,7 +70,7 @@ def _ratios(axes: Axes, fit: Fit) -> None:
         if curve and name != "local":
             model = line(fit.costs, fit.measured.eager, curve.sizes)
             _draw(axes, curve.sizes, curve.medians / model, place, words)
-    axes.axhline(1, color=looks.INK, linestyle="--", linewidth=1.6)
+    axes.axhline(1, color=style.INK, linestyle="--", linewidth=1.6)
     axes.set_ylim(bottom=0)
     _over_sizes(axes, fit)
 
@@ -83,8 +83,8 @@ def _duration(microseconds: float) -> str:
 
 
 def _draw(axes: Axes, sizes: np.ndarray, values: np.ndarray, place: int, words: str) -> None:
-    axes.plot(sizes, values, linewidth=1.4, label=words, color=looks.COLOURS[place],
-              marker=looks.MARKERS[place], markersize=4)  # fmt: skip
+    axes.plot(sizes, values, linewidth=1.4, label=words, color=style.COLOURS[place],
+              marker=style.MARKERS[place], markersize=4)  # fmt: skip
 
 
 def _over_sizes(axes: Axes, fit: Fit) -> None:
@@ -92,7 +92,7 @@ def _over_sizes(axes: Axes, fit: Fit) -> None:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
     eager = fit.measured.eager
     if 0 < eager < fit.measured.header["largest"]:
-        axes.axvline(eager, color=looks.INK, linewidth=1, linestyle=":")
+        axes.axvline(eager, color=style.INK, linewidth=1, linestyle=":")
         axes.annotate(
             f"eager up to {size(eager)}",
             (eager, 0),

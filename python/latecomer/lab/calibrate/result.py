@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...base.output import console, print_json, say
-from ...base.written import write_text
+from ...base.whole_files import write_text
 from ...core import networks
 from .findings import findings
 from .fit import Fit, Parameter

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...base import regular
+from ...base import regular_files
 from ..rules import RuleError, RulesFile
 from .counterparts import MPICH, NUMBERS, OPENMPI, Theirs
 from .taken import Speech, Taken, flat, take
@@ -162,7 +162,7 @@ def mpich_table(path: Path | None) -> dict[str, Any]:
     if path is None:
         raise RuleError("the table of MPICH's own choices", "no MPICH found here", remedy)
     try:
-        content = regular.read(path, _MOST_OF_LIBRARY)
+        content = regular_files.read(path, _MOST_OF_LIBRARY)
     except OSError as error:
         raise RuleError(f"cannot read the base ({error.strerror})", path, remedy) from None
     found = filter(None, map(_table, re.findall(rb'\{\s*"collective=[^\0]*', content)))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...base.errors import UserError
 from ...base.output import say
-from ...base.regular import read_text
+from ...base.regular_files import read_text
 from .choices import LONGEST_S, PATTERNS
 
 BALANCED_FIRST = 8  # balanced iterations before every sweep, for the absorption time

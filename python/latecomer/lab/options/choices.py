@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...base.errors import UserError
-from ...base.guess import listed
 from ...base.output import say
+from ...base.spelling import listed
 
 
 class BenchError(UserError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...base.guess import listed
 from ...base.output import say
+from ...base.spelling import listed
 from ...core import registry
 from ...core.compiled import core
 from .arrivals import Pattern

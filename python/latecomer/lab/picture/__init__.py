@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ...base.errors import UserError
-from ...base.written import fresh, write_text
+from ...base.whole_files import fresh, write_text
 from .page import MOST_BYTES, page
 from .page import MOST_RANKS as MOST_RANKS_OF_A_PAGE
 from .replay import Call, Labels

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...base.guess import listed
 from ...base.limits import MOST_RANKS
 from ...base.output import say
+from ...base.spelling import listed
 from ...core import registry
 from ...core.compiled import core
 from ...core.native_choices import MODELLED, MODELS, Call

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import UserError
-from ...base.regular import read_text
+from ...base.regular_files import read_text
 
 
 class JournalError(UserError):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base.errors import UserError
-from ...base.written import write_text
+from ...base.whole_files import write_text
 from ...core.compiled import __version__, core
 
 _VERSION = 1

@@ -13,9 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
 from ..results.statistics import Row
-from . import looks
+from . import style
 from .lines import lines
-from .looks import End, name_ends
+from .style import End, name_ends
 from .table import by_delay, number
 
 _BARS_MEAN = (
@@ -51,11 +51,11 @@ def _curves(rows: Sequence[Row], blocks: Sequence[Sequence[Row]]) -> Figure:
 def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> None:
     axes.set_title(title, loc="left", fontsize=10)
     found, ends = lines(rows), []
-    for name, look in looks.line_looks(rows).items():
+    for name, look in style.line_looks(rows).items():
         own = sorted(found[name], key=lambda r: r.delay_ms or 0)
         delays = [r.delay_ms or 0 for r in own]
         axes.plot(delays, [getattr(r, column) for r in own], clip_on=False, **look)
-        if look is looks.OTHER:
+        if look is style.OTHER:
             continue
         if column == "elapsed_ms":
             bands = [r.elapsed_q1_ms for r in own], [r.elapsed_q3_ms for r in own]
@@ -83,8 +83,8 @@ def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
         return
     points = sorted((b[0].delay_ms or 0, min(r.limit_ms or 0 for r in b)) for b in blocks)
     delays, limits = zip(*points, strict=True)
-    axes.fill_between(delays, limits, color=looks.GRID, alpha=0.6, linewidth=0)
-    axes.plot(delays, limits, color=looks.INK, linewidth=1, linestyle=":")
+    axes.fill_between(delays, limits, color=style.GRID, alpha=0.6, linewidth=0)
+    axes.plot(delays, limits, color=style.INK, linewidth=1, linestyle=":")
     axes.annotate(
         "no algorithm can be faster",
         xy=(delays[-1], limits[-1]),
@@ -106,7 +106,7 @@ def _bars(block: Sequence[Row]) -> Figure:
     figure = Figure(figsize=(9.5, 1.3 + 0.52 * len(ordered)), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    own_looks = looks.looks({name: found[name].algorithm for name in found})
+    own_looks = style.looks({name: found[name].algorithm for name in found})
     for place, (name, row) in enumerate(zip(names, ordered, strict=True)):
         _bar(axes, place, row, own_looks[name])
     _name_bars(axes, names, ordered)
@@ -114,7 +114,7 @@ def _bars(block: Sequence[Row]) -> Figure:
     return figure
 
 
-def _bar(axes: Axes, place: int, row: Row, look: looks.Look) -> None:
+def _bar(axes: Axes, place: int, row: Row, look: style.Look) -> None:
     colour = look["color"]
     axes.barh(place + 0.18, row.elapsed_ms, 0.36, color=colour)
     if row.elapsed_q3_ms > row.elapsed_q1_ms:
@@ -130,10 +130,10 @@ def _whiskers(axes: Axes, y: float, row: Row) -> None:
         row.elapsed_ms,
         y,
         xerr=[[row.elapsed_ms - row.elapsed_q1_ms], [row.elapsed_q3_ms - row.elapsed_ms]],
-        color=looks.INK,
+        color=style.INK,
         capsize=3,
         linewidth=1.2,
-        path_effects=[withStroke(linewidth=3, foreground=looks.PAPER)],
+        path_effects=[withStroke(linewidth=3, foreground=style.PAPER)],
     )
 
 
@@ -147,7 +147,7 @@ def _name_bars(axes: Axes, names: Sequence[str], ordered: Sequence[Row]) -> None
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(-0.6, len(names) - 0.4)
     for name, row in zip(axes.get_yticklabels(), ordered, strict=True):
-        name.set_fontweight("bold" if row.algorithm in looks.YARDSTICKS else "normal")
+        name.set_fontweight("bold" if row.algorithm in style.YARDSTICKS else "normal")
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
     axes.spines["left"].set_visible(False)
@@ -158,7 +158,7 @@ def _name_bars(axes: Axes, names: Sequence[str], ordered: Sequence[Row]) -> None
 def _limit_line(axes: Axes, block: Sequence[Row]) -> None:
     limits = [row.limit_ms for row in block if row.limit_ms is not None]
     if limits:
-        axes.axvline(min(limits), color=looks.INK, linewidth=1, linestyle=":")
+        axes.axvline(min(limits), color=style.INK, linewidth=1, linestyle=":")
         axes.annotate(
             f"limit after the last arrival: {number(min(limits))} ms",
             (min(limits), 1),

@@ -13,7 +13,7 @@ from ...base.units import size
 from ...core import networks
 from ...core.native_choices import MODELS
 from ..results.statistics import Row
-from . import looks, plot
+from . import plot, style
 from .lines import highlighted, is_sweep, lines, others
 from .sweep_table import TITLE, Line, case_headings, table_lines
 from .table import (
@@ -187,7 +187,7 @@ def _table(block: Sequence[Row]) -> tuple[str, list[str], list[pages.Row]]:
 
 def _table_row(row: Row, names: Sequence[str], is_best: bool) -> pages.Row:
     *values, wrong = cells(row, names)
-    kind = ["best"] * is_best + ["yardstick"] * (row.algorithm in looks.YARDSTICKS)
+    kind = ["best"] * is_best + ["yardstick"] * (row.algorithm in style.YARDSTICKS)
     last = pages.Cell(wrong, "wrong" if row.wrong else "")
     return pages.Row([row.algorithm], [*values, last], row.parameters, " ".join(kind))
 

@@ -13,26 +13,26 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ...base.units import size
-from ...base.written import fresh
+from ...base.whole_files import fresh
 from ..results.statistics import Row
-from . import curves, looks, scaling
+from . import curves, scaling, style
 from .lines import is_sweep, others
 from .table import by_delay, delay_title
 
 
 def save(rows: Sequence[Row], path: Path) -> None:
     """Write a plot as SVG or PNG, by the name's end."""
-    with looks.styled():
+    with style.styled():
         figure = _figure(rows)
         _title(figure, rows)
-        metadata = looks.ANONYMOUS if path.suffix == ".svg" else None
+        metadata = style.ANONYMOUS if path.suffix == ".svg" else None
         with fresh(path) as part:
-            figure.savefig(part, facecolor=looks.PAPER, metadata=metadata, dpi=160)
+            figure.savefig(part, facecolor=style.PAPER, metadata=metadata, dpi=160)
 
 
 def inline_svg(rows: Sequence[Row]) -> str:
     """The plot as an element for an HTML page, with its colours --ink, --grid, --paper, --faint."""
-    return looks.as_element(lambda: _figure(rows))
+    return style.as_element(lambda: _figure(rows))
 
 
 def _figure(rows: Sequence[Row]) -> Figure:

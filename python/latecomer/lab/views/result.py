@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from ...base.called import command_line, now
+from ...base.invocation import command_line, now
 from ...base.output import console, say
-from ...base.written import check_apart, check_file, write_text
+from ...base.whole_files import check_apart, check_file, write_text
 from ...core import networks
 from ...core.compiled import __version__
 from ..options.choices import PLOTS, BenchError, OptionError

@@ -19,7 +19,7 @@ from ...base.units import size
 from ...core.native_choices import MODELS
 from ..results.statistics import Row
 from .lines import Panel, lines, panels
-from .looks import GRID, INK, OTHER, PAPER, End, Look, line_looks, name_ends
+from .style import GRID, INK, OTHER, PAPER, End, Look, line_looks, name_ends
 from .table import delay_title, delays_title
 
 _FEW = 24  # points of a line that are marked

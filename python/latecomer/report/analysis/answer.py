@@ -10,8 +10,8 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...base import called
-from ...base.plain import plain
+from ...base import invocation
+from ...base.printable import plain
 from .facts import Facts, facts
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import (
@@ -234,13 +234,13 @@ def _command(facts: Facts) -> str:
         command = AFTER.get(facts.after, COMPARE)
     if not command:
         return ""
-    words = command.removeprefix(called.NAME).format(
+    words = command.removeprefix(invocation.NAME).format(
         run=plain(facts.run_command),
         folder=shlex.quote(plain(facts.folder)),
         traces=shlex.quote(plain(facts.traces)),
     )
     outside = f"{plain(facts.within)} " if facts.within and "{run}" in command else ""
-    return f"{outside}{called.called()}{words}"
+    return f"{outside}{invocation.called()}{words}"
 
 
 def _many(facts: Facts) -> bool:

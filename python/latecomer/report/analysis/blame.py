@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...base.plain import plain
+from ...base.printable import plain
 from ...base.units import size
 from .wording import APART, SHARE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .call_sites import Site
     from .lateness import Lateness
-    from .places import Site
 
     Floats = NDArray[np.float64]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...base.plain import plain
+from ...base.printable import plain
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
-from .stopped import remark as remark_on_stopped
+from .stopped_ranks import remark as remark_on_stopped
 from .wording import (
     BESIDE,
     FLOOR,

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.plain import plain
+from ...base.printable import plain
 from ...base.units import size
 from .blame import late_ranks, waiters
 from .facts import Facts, unless_unclear

@@ -19,10 +19,10 @@ import numpy as np
 from ...core.compiled import core
 from ..trace.model import Group, Trace, earliest, latest
 from ..trace.waits import synchronising
+from .call_sites import Places, Site
 from .graph import Graph, graph_of
 from .origin import Origin
-from .parts import Parts, split
-from .places import Places, Site
+from .time_parts import Parts, split
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import pages
-from ...base.plain import plain
+from ...base.printable import plain
 from ...base.units import size
 from ..trace.model import SERVED, SYNCHRONISING
-from . import parts as split_parts
 from . import sections
+from . import time_parts as split_parts
 from .answer import Answer, headline, verdict
 from .facts import Facts
-from .first import bars, first
+from .first_screen import bars, first
 from .lateness import GroupLateness, Lateness
 from .timeline import windows
 from .what_if import distrust

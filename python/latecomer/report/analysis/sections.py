@@ -10,11 +10,11 @@ import numpy as np
 
 from ...base.pages import Cell, Row
 from ...base.units import size
-from . import parts as split_parts
+from . import time_parts as split_parts
 from .blame import important, place_name
+from .call_sites import Site
 from .facts import not_looked_at
 from .lateness import GroupLateness, Lateness
-from .places import Site
 from .what_if import baseline, by_gain, chief, label
 from .wording import group_name, percent, saved, seconds
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .answer import Answer as Said
 from .answer import headline, verdict
+from .call_sites import Site
 from .facts import Facts
 from .lateness import Lateness
-from .places import Site
 
 if TYPE_CHECKING:
     from .what_if import Answer, WhatIf

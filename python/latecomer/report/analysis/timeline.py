@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.plain import plain
+from ...base.printable import plain
 from ...base.units import size
 from ..trace.model import OTHER_CALLS
 from .events import OTHER, PROBE, RECEIVE, SEND, Events

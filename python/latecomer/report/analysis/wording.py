@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...base.plain import plain
+from ...base.printable import plain
 
 
 def seconds(value: float) -> str:

@@ -10,7 +10,7 @@ from ...base import pages
 from ..analysis.wording import DEFINITIONS, seconds
 from .changes import Change, Comparison, Run
 from .pieces import KINDS
-from .said import Said, remarks
+from .sentences import Said, remarks
 
 PLACES, RANKS = 20, 32  # rows at most
 _COLOURS = dict(zip(KINDS, ("compute", "wait", "move", "unknown"), strict=True))

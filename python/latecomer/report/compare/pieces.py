@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...base.plain import plain
+from ...base.printable import plain
 from ...base.units import size
 from ..analysis.events import OTHER_CALLS
 from ..analysis.facts import computation

@@ -28,7 +28,7 @@ def read(folder: str | Path) -> Trace:
         native,
         nsight,
         otf2_archive,
-        sums,
+        profiles_of_sums,
         table,
     )
 
@@ -53,7 +53,7 @@ def read(folder: str | Path) -> Trace:
         if errors:
             raise errors[0]
         for path in filter(files.is_regular, level[:_LOOKED_AT]):
-            sums.refuse(path)
+            profiles_of_sums.refuse(path)
         seen += names
     if tables:
         raise tables[0]

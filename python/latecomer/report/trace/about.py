@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...base import regular
-from ...base.called import within
+from ...base import regular_files
+from ...base.invocation import within
 from .model import text_of
 
 NAME = "run.json"
@@ -100,7 +100,7 @@ def _read(file: Path) -> Mapping[str, Any]:
     try:
         if not file.is_file() or file.stat().st_size > _MOST_BYTES:
             return {}
-        value = json.loads(regular.read(file, _MOST_BYTES))
+        value = json.loads(regular_files.read(file, _MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

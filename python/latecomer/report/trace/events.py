@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from .dtypes import communicates, element_bytes, may_communicate
+from .json_numbers import number, whole
 from .left_out import LeftOut
 from .model import UNKNOWN, TraceError, earliest, latest, text_of
-from .values import number, whole
 
 MOST_RANKS = 1 << 20
 MOST_CALLS = 1_000_000  # collectives of one file, and as many calls of the program

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...base.written import fresh
+from ...base.whole_files import fresh
 from .model import Trace
 from .table_export import calls_of
 

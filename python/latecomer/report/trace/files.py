@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from ...base import regular
+from ...base import regular_files
 from .left_out import LeftOut
 from .model import TraceError
 
@@ -95,7 +95,7 @@ def is_regular(path: Path) -> bool:
 def kind(path: Path) -> str:
     """What a path is, for people."""
     try:
-        return regular.kind(path.stat().st_mode)
+        return regular_files.kind(path.stat().st_mode)
     except OSError as error:
         return error.strerror or "cannot be looked at"
 
@@ -126,7 +126,7 @@ def _bytes(
 ) -> Iterator[bytes]:
     size = 0
     try:
-        with regular.opened(path) as file:
+        with regular_files.opened(path) as file:
             length = path.stat().st_size
             packed = file.peek(2)[:2] == _GZIP
             times = max(FREE_BYTES, MOST_TIMES * length) if packed else most

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...base import regular
+from ...base import regular_files
 from . import plain_pickle
 from .dtypes import collective_of, element_bytes, is_message
 from .events import MOST_MEMBERS, MOST_RANKS, elements
+from .json_numbers import number, whole
 from .left_out import LeftOut
 from .model import UNKNOWN, TraceError, text_of
-from .values import number, whole
 
 MOST_BYTES = 64 << 20  # of a file; as values of JSON they may be twenty times as long
 _MOST_MS = 86_400e3  # of a call: a day
@@ -70,7 +70,7 @@ class Dump:
 
 def read(path: Path, left: LeftOut) -> Dump:
     """The dump in a file. Raises TraceError and OSError."""
-    raw = regular.read(path, MOST_BYTES + 1)
+    raw = regular_files.read(path, MOST_BYTES + 1)
     if len(raw) > MOST_BYTES:
         raise TraceError(f"{path}: size", f"more than {MOST_BYTES} bytes",
                          "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip

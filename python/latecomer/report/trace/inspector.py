@@ -25,9 +25,9 @@ from . import durations
 from .dtypes import collective_of
 from .events import MOST_RANKS
 from .files import find, lines, text
+from .json_numbers import whole
 from .left_out import LeftOut
 from .model import UNKNOWN, Trace, TraceError, text_of
-from .values import whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

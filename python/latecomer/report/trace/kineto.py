@@ -18,11 +18,11 @@ from . import chrome, device, gloo, rank_names
 from .calls import Call, Recorded
 from .events import MOST_RANKS, Events
 from .files import find
+from .json_numbers import whole
 from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
 from .same_run import best_set
-from .values import whole
 
 MOST_CALLS = 1 << 23  # of all files
 _WANTED = frozenset({"distributedInfo", "host_name", "baseTimeNanoseconds"})

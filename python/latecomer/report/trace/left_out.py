@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...base.plain import plain
+from ...base.printable import plain
 
 _SHOWN = 240  # characters of an example
 

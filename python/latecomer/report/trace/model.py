@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import UserError
-from ...base.plain import CONTROL, HALVES
+from ...base.printable import CONTROL, HALVES
 from ...core.compiled import core
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .stored import Times
+    from .stored_times import Times
 
 UNKNOWN = -1  # an index, a size or a root that is not known
 

@@ -14,7 +14,7 @@ from .align import Offset
 from .left_out import LeftOut
 from .model import Group, TraceError, Words, check_size, earliest
 from .native_file import Comm, File
-from .stored import Stored
+from .stored_times import Stored
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

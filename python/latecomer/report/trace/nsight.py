@@ -25,11 +25,11 @@ from .calls import Call, Recorded
 from .dtypes import collective_of
 from .events import MOST_RANKS
 from .files import find
+from .json_numbers import whole
 from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
 from .nsight_nccl import PROCESS
-from .values import whole
 
 MOST_CALLS = 1 << 23  # of all files
 MOST_STEPS = 1 << 29  # of SQLite's machine in one file: four times those of so many calls

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from .device import UNKNOWN_KERNELS
 from .dtypes import collective_of, in_kernel
+from .json_numbers import whole
 from .left_out import LeftOut
 from .model import UNKNOWN, TraceError, text_of
-from .values import whole
 
 PROCESS = ~0xFFFFFF  # of a global thread number: the lower 24 bits are the thread's
 KERNELS = "CUPTI_ACTIVITY_KIND_KERNEL"

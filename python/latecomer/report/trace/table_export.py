@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.plain import plain
-from ...base.written import fresh
+from ...base.printable import plain
+from ...base.whole_files import fresh
 from .model import SERVED, UNKNOWN, Group, Side, Trace, TraceError
 from .table import OTHER, PROBE, RECEIVE, RUN, SEND
 from .waits import synchronising, waiting

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base import regular
-from ...base.plain import HALVES
-from . import files, sums
+from ...base import regular_files
+from ...base.printable import HALVES
+from . import files, profiles_of_sums
 from .events import MOST_RANKS
+from .json_numbers import number
 from .left_out import LeftOut
 from .model import TraceError, Words
-from .values import number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -224,10 +224,10 @@ def read(paths: Sequence[Path], left: LeftOut) -> Rows:
 
 def _stretches(path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
     try:
-        head = regular.read(path, 512)
+        head = regular_files.read(path, 512)
     except OSError as error:
         raise TraceError(f"{path}: cannot be read", error.strerror, "name a table") from None
-    sums.refuse(path, head)
+    profiles_of_sums.refuse(path, head)
     if head.startswith(b"PAR1"):
         yield from _parquet(path)
         return
@@ -334,7 +334,7 @@ def _parquet(path: Path) -> Iterator[Mapping[str, Any]]:
                          f"install it for {sys.executable}: pip install pyarrow; or convert the "
                          "file to CSV") from None  # fmt: skip
     try:
-        with regular.opened(path) as file:
+        with regular_files.opened(path) as file:
             whole = pyarrow.parquet.ParquetFile(file)
             names = whole.schema_arrow.names
             _check(path, names, "its columns are " + ", ".join(names[:12]))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base import regular
+from ...base import regular_files
 from ..trace import native_file as native
 from ..trace.events import MOST_RANKS
 
@@ -64,7 +64,7 @@ class Tail:
 
         `now`: seconds of the watcher's clock. Raises OSError.
         """
-        with regular.opened(self.path) as file:
+        with regular_files.opened(self.path) as file:
             number = file.fileno()
             header = _header(number)
             have = (os.fstat(number).st_size - native.HEADER.itemsize) // _BYTES

@@ -4,10 +4,9 @@
 // Cost: 2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma, for any P. Use it where
 // generalized with as many steps is good; it differs in the distances.
 // Source: Traeff: Optimal, non-pipelined reduce-scatter and allreduce algorithms, arXiv:2410.14234.
-#include "algorithms/allreduce/generalized/cost.hpp"
-#include "algorithms/allreduce/generalized/walk.hpp"
+#include "algorithms/allreduce/generalized/designs.hpp"
+#include "algorithms/allreduce/generalized/levels.hpp"
 #include "algorithms/row.hpp"
-#include "patterns/shrinking.hpp"
 
 namespace latecomer::allreduce {
 namespace {

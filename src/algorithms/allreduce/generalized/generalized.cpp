@@ -12,12 +12,11 @@
 // Source: Kolmakov and Zhang: A generalization of the allreduce operation, arXiv:2004.09362,
 // sections 6 to 9; the number of kept results, the order of the levels and more than 2 log P steps
 // are ours.
-#include "algorithms/allreduce/generalized/choose.hpp"
-#include "algorithms/allreduce/generalized/cost.hpp"
-#include "algorithms/allreduce/generalized/walk.hpp"
+#include "algorithms/allreduce/generalized/designs.hpp"
+#include "algorithms/allreduce/generalized/levels.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"
-#include "base/factors.hpp"
+#include "base/parse.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "patterns/shrinking.hpp"
 
 namespace latecomer::allreduce {
 namespace {

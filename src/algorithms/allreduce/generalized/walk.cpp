@@ -1,10 +1,8 @@
-#include "algorithms/allreduce/generalized/walk.hpp"
-
 #include <algorithm>
 
 #include "algorithms/allreduce/generalized/blocks.hpp"
-#include "algorithms/allreduce/generalized/cost.hpp"
-#include "patterns/spread.hpp"
+#include "algorithms/allreduce/generalized/designs.hpp"
+#include "algorithms/allreduce/generalized/levels.hpp"
 
 namespace latecomer::allreduce {
 namespace {

@@ -16,7 +16,7 @@
 #include <bit>
 
 #include "algorithms/allreduce/straggler_exchange/rounds.hpp"
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/row.hpp"
 #include "base/error.hpp"

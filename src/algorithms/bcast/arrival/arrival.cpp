@@ -2,7 +2,7 @@
 // them the vector, so that no rank waits for an absent one. They decide while they run.
 //
 // Ranks that arrive while the root sends make a pipelined chain behind its receiver; a rank that
-// arrives later begins another chain (root_scheduler.hpp). A single late rank has the vector m beta
+// arrives later begins another chain (arrival_rank.hpp). A single late rank has the vector m beta
 // and a few words after its arrival. With arrival_b the root waits for absent ranks; with
 // arrival_nb it sends to them meanwhile, one after another: the root leaves early, and so do they.
 // Use them for long vectors and unknown arrivals. Source: Patarasuk and Yuan 2008; there the root
@@ -10,9 +10,9 @@
 #include <algorithm>
 
 #include "algorithms/bcast/arrival/arrival_protocol.hpp"
-#include "algorithms/bcast/chain.hpp"
+#include "algorithms/chains.hpp"
 #include "algorithms/row.hpp"
-#include "patterns/pipeline.hpp"
+#include "algorithms/segments.hpp"
 
 namespace latecomer::bcast {
 namespace {

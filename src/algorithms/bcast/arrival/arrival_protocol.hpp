@@ -5,7 +5,7 @@
 
 #include "algorithms/bcast/arrival/arrival_rank.hpp"
 #include "base/partition.hpp"
-#include "protocol/executor.hpp"
+#include "protocol/protocol.hpp"
 
 namespace latecomer::bcast {
 

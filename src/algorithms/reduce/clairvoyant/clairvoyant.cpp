@@ -15,13 +15,12 @@
 #include <cmath>
 #include <memory>
 
-#include "algorithms/plan_checks.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/reduce/clairvoyant/timetable.hpp"
 #include "algorithms/reduce/tree_fold.hpp"
 #include "algorithms/segments.hpp"
 #include "base/error.hpp"
-#include "base/kept.hpp"
-#include "base/per_thread.hpp"
+#include "base/threads.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer::reduce {

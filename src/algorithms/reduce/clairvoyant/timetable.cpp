@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "base/interruption.hpp"
+#include "base/threads.hpp"
 #include "patterns/bit_rows.hpp"
 #include "patterns/powers.hpp"
 

@@ -3,13 +3,26 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <utility>
+#include <vector>
 
+#include "base/types.hpp"
 #include "clocks/clock.hpp"
-#include "runtime/connection/clocks/clock_groups.hpp"
 
 namespace latecomer {
+
+// Groups of ranks that read the same clock: those of one running kernel and one time namespace.
+
+struct ClockGroups {
+  std::vector<Rank> leaders;  // the lowest rank of each clock, ascending; rank 0 is the first
+  std::vector<Rank> mates;    // all ranks that read this rank's clock, ascending
+};
+
+/// `clocks`: the identity of each rank's clock; 0: not known, so the clock counts as the rank's
+/// own.
+[[nodiscard]] ClockGroups group_clocks(const std::vector<std::uint64_t>& clocks, Rank me);
 
 /// CLOCK_MONOTONIC, in seconds.
 [[nodiscard]] inline Seconds monotonic_clock() {

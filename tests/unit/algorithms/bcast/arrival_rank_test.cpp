@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/algorithms/bcast/arrival_world.hpp"
 #include "unit/explore.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "executors/make_executor.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,10 +1,10 @@
 // The order in which a node's ranks add and copy pieces.
-#include "algorithms/nodes/piece_order.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "algorithms/nodes/sum.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
 namespace latecomer {

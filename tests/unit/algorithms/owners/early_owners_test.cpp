@@ -7,8 +7,9 @@
 #include <set>
 
 #include "algorithms/owners/timetable.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
 

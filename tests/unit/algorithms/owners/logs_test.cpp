@@ -6,8 +6,9 @@
 #include <numeric>
 
 #include "algorithms/owners/online_rank.hpp"
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 

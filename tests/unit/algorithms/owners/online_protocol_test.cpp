@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer::owners {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/algorithms/owners/online_world.hpp"
 #include "unit/explore.hpp"

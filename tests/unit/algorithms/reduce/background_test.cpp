@@ -1,6 +1,7 @@
 // Background progress of a late root: the others' data are in its scratch when it arrives.
 #include <gtest/gtest.h>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "simulate/simulate.hpp"
 

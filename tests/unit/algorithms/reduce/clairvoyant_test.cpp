@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
+#include "algorithms/plans.hpp"
 #include "algorithms/reduce/clairvoyant/timetable.hpp"
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "patterns/powers.hpp"
 #include "reference/reference.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/algorithms/reduce/line_world.hpp"
 #include "unit/explore.hpp"

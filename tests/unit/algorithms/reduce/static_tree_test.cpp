@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/random.hpp"
+#include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {

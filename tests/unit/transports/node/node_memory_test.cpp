@@ -13,7 +13,7 @@
 #include <system_error>
 #include <thread>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 
 namespace latecomer {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "base/random.hpp"
+#include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
 #include "unit/explore.hpp"
 #include "unit/transports/node/stale_memory.hpp"
