@@ -4,6 +4,7 @@
 #include <climits>
 #include <optional>
 
+#include "base/hash.hpp"
 #include "capi/mpi/calls.hpp"
 #include "capi/mpi/guard.hpp"
 #include "dropin/activity.hpp"
@@ -129,6 +130,16 @@ int enter(const Call& call) {
     unseen::write();
     return execute();
   });
+}
+
+/// After a call of the new communicator's ranks alone.
+int made_by_ranks(MPI_Comm parent, std::uint64_t words, const MPI_Comm* newcomm, int code) {
+  if (code != MPI_SUCCESS || newcomm == nullptr || !is_active()) return code;
+  (void)guarded(MPI_ERR_OTHER, [&] {
+    name_by_ranks(parent, words, *newcomm);
+    return MPI_SUCCESS;
+  });
+  return code;
 }
 
 /// After a call that all ranks waited in.
@@ -304,14 +315,20 @@ int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm
                       const void* site) {
   static const auto native = next("MPI_Comm_create_group", PMPI_Comm_create_group);
   const auto make = [&] { return native(comm, group, tag, newcomm); };
-  const int code = unrecorded(site, make);
-  if (code == MPI_SUCCESS && is_active()) {
-    (void)guarded(MPI_ERR_OTHER, [&] {
-      name_child_of_group(comm, tag, *newcomm);
-      return MPI_SUCCESS;
-    });
-  }
-  return code;
+  return made_by_ranks(comm, static_cast<std::uint64_t>(tag), newcomm, unrecorded(site, make));
+}
+
+int made_apart(const char* tag, const MPI_Comm* newcomm, const void* site,
+               int (*native)(const void*), const void* data) {
+  const int code = unrecorded(site, [&] { return native(data); });
+  const std::uint64_t words = tag != nullptr ? fnv1a(std::string_view(tag)) : 0;
+  return made_by_ranks(MPI_COMM_WORLD, words, newcomm, code);
+}
+
+int duplicated(MPI_Comm comm, int (*native)(const void*), const void* data) {
+  std::optional<Duplicating> duplicating;
+  if (is_active()) duplicating.emplace(comm);
+  return native(data);
 }
 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site) {

@@ -54,13 +54,33 @@ int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*
 int made(MPI_Comm comm, const MPI_Comm* newcomm, int code);
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void* site);
 
+/// Calls of the MPI library by code that knows its arguments.
+template <class Native>
+int run(const void* native) {
+  return (*static_cast<const Native*>(native))();
+}
+
+/// One that makes a communicator of ranks that need not have another one in common. `tag`: its
+/// words; null: it has none.
+int made_apart(const char* tag, const MPI_Comm* newcomm, const void* site,
+               int (*native)(const void*), const void* data);
+template <class Native>
+int made_apart(const char* tag, const MPI_Comm* newcomm, const void* site, const Native& native) {
+  return made_apart(tag, newcomm, site, run<Native>, &native);
+}
+/// One that begins to duplicate a communicator.
+int duplicated(MPI_Comm comm, int (*native)(const void*), const void* data);
+template <class Native>
+int duplicated(MPI_Comm comm, const Native& native) {
+  return duplicated(comm, run<Native>, &native);
+}
+
 /// A collective that latecomer only looks at, by the name that reports have.
 int watched(MPI_Comm comm, const char* collective, const void* site, int (*native)(const void*),
             const void* data);
 template <class Native>
 int watched(MPI_Comm comm, const char* collective, const void* site, const Native& native) {
-  const auto call = [](const void* data) { return (*static_cast<const Native*>(data))(); };
-  return watched(comm, collective, site, call, &native);
+  return watched(comm, collective, site, run<Native>, &native);
 }
 
 int init(int* argc, char*** argv, const void* site);

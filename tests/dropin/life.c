@@ -143,6 +143,32 @@ static int intercommunicators(struct where at) {
   return mistakes;
 }
 
+/* Communicators of a request, and of two groups that became one: all ranks know them alike, in
+ * whichever order they use them first. */
+static int made_apart(struct where at) {
+  int mistakes = 0;
+  MPI_Comm made[4], both;
+  MPI_Request requests[2];
+  MPI_Comm half = MPI_COMM_NULL;
+  const int side = at.rank % 2;
+  if (at.ranks < 2) return 0;
+  MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
+  MPI_Comm_idup(MPI_COMM_WORLD, &made[0], &requests[0]);
+  MPI_Comm_idup(MPI_COMM_WORLD, &made[1], &requests[1]);
+  for (int i = 2; i < 4; ++i) {
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 9, &both);
+    MPI_Intercomm_merge(both, 1 - side, &made[i]);
+    MPI_Comm_free(&both);
+  }
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  for (int call = 0; call < 20; ++call) {
+    for (int i = 0; i < 4; ++i) mistakes += check_sum(at, made[i], call);
+  }
+  for (int i = 0; i < 4; ++i) MPI_Comm_free(&made[i]);
+  MPI_Comm_free(&half);
+  return mistakes;
+}
+
 /* Communicators with a topology are others' equals; collectives among neighbours are the MPI
  * library's. */
 static int topologies(struct where at) {
@@ -610,6 +636,7 @@ const struct named_case life_cases[] = {
     {"attributes", attributes},
     {"handles_again", handles_again},
     {"intercommunicators", intercommunicators},
+    {"made_apart", made_apart},
     {"topologies", topologies},
     {"errors", errors},
     {"threads", threads},

@@ -64,9 +64,26 @@ MPI_TEST(meetings_are_declined_on_all_ranks_if_one_declines) {
   }
 }
 
+/// Of two groups, which share no communicator but MPI_COMM_WORLD.
+MPI_Comm merged_halves(const Context& context) {
+  const int side = context.rank % 2;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm both = MPI_COMM_NULL;
+  MPI_Comm all = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, side, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 9, &both);
+  name_by_ranks(MPI_COMM_WORLD, 0, both);
+  CHECK(!has_identity(both));
+  MPI_Intercomm_merge(both, side, &all);
+  name_child(both, all);
+  MPI_Comm_free(&both);
+  MPI_Comm_free(&half);
+  return all;
+}
+
 MPI_TEST(communicators_are_named_alike_on_their_ranks_and_apart_from_others) {
   set_up();
-  std::vector<MPI_Comm> made(5, MPI_COMM_NULL);
+  std::vector<MPI_Comm> made(6, MPI_COMM_NULL);
   MPI_Comm_dup(MPI_COMM_WORLD, &made[0]);
   name_child(MPI_COMM_WORLD, made[0]);
   MPI_Comm_dup(MPI_COMM_WORLD, &made[1]);
@@ -78,9 +95,18 @@ MPI_TEST(communicators_are_named_alike_on_their_ranks_and_apart_from_others) {
   for (const int tag : {3, 4}) {
     MPI_Comm& comm = made[static_cast<std::size_t>(tag)];
     MPI_Comm_create_group(MPI_COMM_WORLD, world, tag, &comm);
-    name_child_of_group(MPI_COMM_WORLD, tag, comm);
+    name_by_ranks(MPI_COMM_WORLD, static_cast<std::uint64_t>(tag), comm);
   }
   MPI_Group_free(&world);
+  MPI_Request request = MPI_REQUEST_NULL;
+  {
+    const Duplicating duplicating(MPI_COMM_WORLD);
+    MPI_Comm_idup(MPI_COMM_WORLD, &made[5], &request);
+  }
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  if (context.ranks > 1) {
+    for (int i = 0; i < 2; ++i) made.push_back(merged_halves(context));
+  }
   std::vector<std::uint64_t> names;
   if (context.ranks > 1) names.push_back(identity_of(MPI_COMM_WORLD)->name);
   for (MPI_Comm& comm : made) {
@@ -109,7 +135,7 @@ MPI_TEST(communicators_are_named_alike_on_their_ranks_and_apart_from_others) {
   MPI_Comm child = MPI_COMM_NULL;
   MPI_Comm_dup(unnamed, &child);
   name_child(unnamed, child);  // of a parent that nobody knows
-  CHECK(!has_identity(child));
+  CHECK_EQ(has_identity(child), context.ranks > 1);
   for (MPI_Comm* const comm : {&child, &unnamed}) MPI_Comm_free(comm);
   for (MPI_Comm& comm : made) MPI_Comm_free(&comm);
 }

@@ -13,7 +13,8 @@ from scenes_helpers import both_families
 DATA = ["reductions", "moves", "in_place", "nothing", "nothing_waits_for_nobody", "parts",
         "derived_types", "user_operators", "same_everywhere", "aliased_parts", "large_counts"]  # fmt: skip
 LIFE = ["communicators", "freed_in_any_order", "attributes", "handles_again", "intercommunicators",
-        "topologies", "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions"]  # fmt: skip
+        "topologies", "errors", "children", "pipeline", "nonblocking", "persistent", "lacking_functions",
+        "made_apart", "session_beside_world"]  # fmt: skip
 EVERYTHING = {"LATECOMER_MIN_BYTES": "0"}
 
 

@@ -18,6 +18,7 @@ from scenes_helpers import ROOT, both_families
 LATE = ROOT / "tests" / "dropin" / "messages" / "late.c"
 POLLS = ROOT / "tests" / "dropin" / "messages" / "polls.c"
 ODD = ROOT / "tests" / "dropin" / "messages" / "odd.c"
+MADE = ROOT / "tests" / "dropin" / "messages" / "made.c"
 IN_FORTRAN = ROOT / "tests" / "dropin" / "fortran" / "messages.F90"
 BINDINGS = {"mpif_h": 1, "use_mpi": 2, "mpi_f08": 3}
 SHORT = r"""
@@ -164,6 +165,24 @@ def check_begun(file, name):
         begin = completed.pop((int(each["communicator"]), int(each["sequence"])))
         assert each["arrival"] < begin < each["exit"]
     assert not completed
+
+
+@both_families
+def test_communicators_are_the_same_on_all_ranks_however_they_were_made(name, programs, tmp_path):
+    """Ranks use them in other orders, first for messages."""
+    words = [programs(name, MADE.read_text()), *(["ports"] if name == "openmpi" else [])]
+    variables = {"LATECOMER_TRACE": str(tmp_path)}
+    job = run(name, words, variables, preload.library(messages=True), ranks=4)
+    assert (job.code, job.err) == (0, "")
+    count = int(job.out)
+    names = [
+        {comm.key: comm.name for comm in file.comms.values()} for file in files_of(tmp_path, 4)
+    ]
+    found = [{key: each for key, each in own.items() if each[-1].isdigit()} for own in names]
+    assert len(found[0]) == len(set(found[0].values())) == count
+    assert found == [found[0]] * 4
+    messages = read(tmp_path).messages
+    assert (len(messages), messages.unmatched) == (4 * count, 0)
 
 
 @both_families

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <numeric>
+#include <utility>
 
 #include "base/reproducible.hpp"
 
@@ -13,11 +16,32 @@ namespace {
 
 /// The attribute of a named communicator.
 struct Named {
+  Named(std::uint64_t its, bool has_two_groups) : name(its), two_groups(has_two_groups) {}
+
   std::uint64_t name;
+  bool two_groups;
   std::atomic<std::uint64_t> children{0};
   std::mutex guard;
-  std::map<std::uint64_t, std::uint64_t> of_groups;  // children by their ranks and tag
+  std::map<std::uint64_t, std::uint64_t> of_groups;  // children by their ranks and words
 };
+
+/// The duplicate that this thread has begun to make.
+struct Duplicate {
+  const void* parent = nullptr;  // whose attribute; null: none is made
+  std::uint64_t name = 0;
+};
+constinit thread_local Duplicate duplicate;
+
+/// MPI copies the attributes of a communicator when a duplicate is begun.
+int hand_on(MPI_Comm, int, void*, void* parent, void* child, int* flag) {
+  *flag = 0;
+  if (parent != duplicate.parent) return MPI_SUCCESS;
+  auto* const made =
+      new (std::nothrow) Named(duplicate.name, static_cast<const Named*>(parent)->two_groups);
+  std::memcpy(child, &made, sizeof made);
+  *flag = made != nullptr ? 1 : 0;
+  return MPI_SUCCESS;
+}
 
 int forget(MPI_Comm, int, void* named, void*) {
   delete static_cast<Named*>(named);
@@ -26,7 +50,7 @@ int forget(MPI_Comm, int, void* named, void*) {
 
 int make_keyval() {
   int keyval = MPI_KEYVAL_INVALID;
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr);
+  PMPI_Comm_create_keyval(hand_on, forget, &keyval, nullptr);
   return keyval;
 }
 
@@ -40,12 +64,18 @@ Named* find(MPI_Comm comm) {
   return flag != 0 ? static_cast<Named*>(found) : nullptr;
 }
 
+bool has_two_groups(MPI_Comm comm) {
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  return inter != 0;
+}
+
 void name(MPI_Comm comm, std::uint64_t name) {
+  const bool two_groups = has_two_groups(comm);
   int ranks = 0;
   PMPI_Comm_size(comm, &ranks);
-  if (ranks == 1) return;  // it has nobody to meet
-  auto named = std::make_unique<Named>();
-  named->name = name;
+  if (ranks == 1 && !two_groups) return;  // it has nobody to meet
+  auto named = std::make_unique<Named>(name, two_groups);
   if (PMPI_Comm_set_attr(comm, keyval_of_names, named.get()) == MPI_SUCCESS) {
     (void)named.release();  // the attribute's
   }
@@ -56,13 +86,11 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return fnv1a(std::span(words));
 }
 
-/// The places of the communicator's ranks in MPI_COMM_WORLD.
-std::vector<int> places_of(MPI_Comm comm) {
+/// The places of the group's ranks in MPI_COMM_WORLD. Frees the group.
+std::vector<int> places_of_group(MPI_Group group) {
   MPI_Group world = MPI_GROUP_NULL;
-  MPI_Group group = MPI_GROUP_NULL;
   int size = 0;
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Comm_group(comm, &group);
   PMPI_Group_size(group, &size);
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -70,6 +98,22 @@ std::vector<int> places_of(MPI_Comm comm) {
   PMPI_Group_translate_ranks(group, size, ranks.data(), world, places.data());
   PMPI_Group_free(&world);
   PMPI_Group_free(&group);
+  return places;
+}
+
+/// Those of the communicator's ranks, of both groups if there are two; empty: some have none.
+std::vector<int> places_of(MPI_Comm comm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  std::vector<int> places = places_of_group(group);
+  if (has_two_groups(comm)) {
+    PMPI_Comm_remote_group(comm, &group);
+    std::vector<int> others = places_of_group(group);
+    if (others < places) std::swap(others, places);  // alike on both sides
+    places.insert(places.end(), others.begin(), others.end());
+  }
+  const auto none = static_cast<int>(MPI_UNDEFINED);
+  if (std::find(places.begin(), places.end(), none) != places.end()) places.clear();
   return places;
 }
 
@@ -82,32 +126,40 @@ void name_world() {
 
 void name_child(MPI_Comm parent, MPI_Comm child) {
   Named* const named = find(parent);
-  if (named == nullptr) return;
+  if (named == nullptr) return name_by_ranks(MPI_COMM_WORLD, 0, child);
   const std::uint64_t number = ++named->children;
   if (child != MPI_COMM_NULL) name(child, mixed(named->name, number, 0));
 }
 
-void name_child_of_group(MPI_Comm parent, int tag, MPI_Comm child) {
-  Named* const named = find(parent);
+void name_by_ranks(MPI_Comm parent, std::uint64_t words, MPI_Comm child) {
+  Named* named = find(parent);
+  if (named == nullptr) named = find(MPI_COMM_WORLD);
   if (named == nullptr || child == MPI_COMM_NULL) return;
   const std::vector<int> places = places_of(child);
-  const std::uint64_t which = mixed(fnv1a(std::span(places)), static_cast<std::uint64_t>(tag), 1);
+  if (places.empty()) return;
+  const std::uint64_t which = mixed(fnv1a(std::span(places)), words, 1);
   const std::lock_guard hold(named->guard);
   name(child, mixed(named->name, which, ++named->of_groups[which]));
 }
 
-bool has_identity(MPI_Comm comm) { return find(comm) != nullptr; }
+Duplicating::Duplicating(MPI_Comm parent) {
+  Named* const named = find(parent);
+  if (named != nullptr) duplicate = {named, mixed(named->name, ++named->children, 0)};
+}
+
+Duplicating::~Duplicating() { duplicate = {}; }
+
+bool has_identity(MPI_Comm comm) {
+  const Named* const named = find(comm);
+  return named != nullptr && !named->two_groups;
+}
 
 std::optional<Identity> identity_of(MPI_Comm comm) {
   const Named* const named = find(comm);
-  if (named == nullptr) return std::nullopt;
-  std::vector<int> places = places_of(comm);
-  if (std::find(places.begin(), places.end(), static_cast<int>(MPI_UNDEFINED)) != places.end()) {
-    return std::nullopt;
-  }
+  if (named == nullptr || named->two_groups) return std::nullopt;
   int me = 0;
   PMPI_Comm_rank(comm, &me);
-  return Identity{named->name, std::make_shared<const Members>(std::move(places)), me};
+  return Identity{named->name, std::make_shared<const Members>(places_of(comm)), me};
 }
 
 }  // namespace latecomer

@@ -1,6 +1,8 @@
 // Which communicator of the program's this is, alike on all its ranks, found without any message:
-// each communicator is named after the one that it was made from, and the how manyth one it was.
-// MPI lets all ranks make the communicators of a parent in the same order.
+// each communicator is named when it is made, after the one that it was made from, and the how
+// manyth one it was. MPI lets all ranks make the communicators of a parent in the same order. One
+// that some ranks of a parent made by themselves, or two groups that share none, is named after its
+// ranks, and the how manyth with these it was.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +24,20 @@ void name_world();
 /// A communicator was made from `parent` by a call of all its ranks; MPI_COMM_NULL: not for this
 /// rank, or not at all.
 void name_child(MPI_Comm parent, MPI_Comm child);
-/// The same by a call of the new one's ranks alone, with this tag: MPI_Comm_create_group.
-void name_child_of_group(MPI_Comm parent, int tag, MPI_Comm child);
-/// Nothing if the communicator was made in a way that is not known here, has one rank, or ranks of
-/// another MPI_COMM_WORLD.
+/// The same by a call of the new one's ranks alone, with these words. `parent`: MPI_COMM_WORLD if
+/// there is none.
+void name_by_ranks(MPI_Comm parent, std::uint64_t words, MPI_Comm child);
+/// While it lives, this thread begins a duplicate of `parent`, which MPI may complete later: so MPI
+/// itself hands the name on.
+class Duplicating {
+ public:
+  explicit Duplicating(MPI_Comm parent);
+  Duplicating(const Duplicating&) = delete;
+  Duplicating& operator=(const Duplicating&) = delete;
+  ~Duplicating();
+};
+/// Nothing if the communicator was made in a way that is not known here, has one rank, two groups,
+/// or ranks of another MPI_COMM_WORLD.
 [[nodiscard]] std::optional<Identity> identity_of(MPI_Comm comm);
 /// True if identity_of() knows it.
 [[nodiscard]] bool has_identity(MPI_Comm comm);
