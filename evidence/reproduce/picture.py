@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from latecomer.base.units import size
-from latecomer.lab.views import looks as style
+from latecomer.lab.views import style
 from latecomer.lab.views.curves import scale_delays
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg

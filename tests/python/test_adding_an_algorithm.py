@@ -13,8 +13,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
-BINDINGS = [BUILD / "CMakeFiles" / "latecomer_python.dir" / "python" / f"{name}.cpp.o"
-            for name in ("bindings", "bind_forecast", "bind_origin", "bind_trace")]  # fmt: skip
+BINDINGS = [BUILD / "CMakeFiles" / "latecomer_python.dir" / "python" / f"{source.name}.o"
+            for source in sorted((ROOT / "python").glob("*.cpp"))]  # fmt: skip
 COMPILER = os.environ.get("CXX", "c++")
 FLAGS = ["-std=c++20", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra",
          "-Werror=missing-field-initializers"]  # fmt: skip

@@ -8,6 +8,7 @@
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "latecomer/latecomer.h"
 #include "simulate/simulate.hpp"
 #include "verify/verify.hpp"
@@ -18,18 +19,10 @@ namespace {
 /// The registry's texts hold no character that JSON must escape; a test checks it.
 std::string quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-std::string parameters(const Algorithm& row) {
-  std::string list;
-  for (const Parameter& parameter : row.parameters) {
-    std::string choices;
-    for (const std::string_view choice : parameter.choices) {
-      choices += (choices.empty() ? "" : ",") + quoted(choice);
-    }
-    list += (list.empty() ? "{" : ",{") + std::string("\"name\":") + quoted(parameter.name) +
-            ",\"meaning\":" + quoted(parameter.meaning) +
-            ",\"minimum\":" + std::to_string(parameter.minimum) + ",\"choices\":[" + choices + "]}";
-  }
-  return '[' + list + ']';
+std::string text_of(const Parameter& parameter) {
+  return "{\"name\":" + quoted(parameter.name) + ",\"meaning\":" + quoted(parameter.meaning) +
+         ",\"minimum\":" + std::to_string(parameter.minimum) +
+         ",\"choices\":" + json_list(parameter.choices, quoted) + '}';
 }
 
 std::string flag(bool value) { return value ? "true" : "false"; }
@@ -45,8 +38,8 @@ std::string registry_as_json() {
             ",\"arrival_aware\":" + flag(row.arrival_aware) +
             ",\"commutative_only\":" + flag(row.commutative_only) +
             ",\"scratch_messages\":" + std::to_string(row.scratch_messages) +
-            ",\"parameters\":" + parameters(row) + ",\"cost\":" + quoted(row.cost_formula) +
-            ",\"source\":" + quoted(row.source) + '}';
+            ",\"parameters\":" + json_list(row.parameters, text_of) +
+            ",\"cost\":" + quoted(row.cost_formula) + ",\"source\":" + quoted(row.source) + '}';
   }
   return '[' + rows + "\n]\n";
 }
