@@ -93,10 +93,10 @@ def gathered(
     count = posted = 0
     messages = trace.messages
     if messages is not None and len(messages):
-        events, came = _of_messages(messages, Presence(trace), places)
-        parts.append(events)
+        own, back = _of_messages(messages, Presence(trace), places)
+        parts.append(own)
         ranks += 2 * [side.rank.astype(np.int64) for side in (messages.send, messages.receive)]
-        times += [messages.send.posted, messages.receive.posted, *came]
+        times += [messages.send.posted, messages.receive.posted, *back]
         posted = 4 * len(messages)
     parts += _of_other_calls(trace, places)
     count = sum(len(part.rank) for part in parts)

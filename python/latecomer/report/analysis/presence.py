@@ -43,6 +43,7 @@ class Presence:
 
 def _calls(trace: Trace) -> list[tuple[NDArray[Any], Floats, Floats]]:
     """Ranks, begins and ends of calls."""
+    found: list[tuple[NDArray[Any], Floats, Floats]]
     found = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))]
     messages = trace.messages
     if messages is not None:
