@@ -65,8 +65,9 @@ class _Rank:
 class Played:
     """Plays the ranks' programs to their end. Raises RuntimeError if they hang.
 
-    `rendezvous`: sends wait for their receives. `weak`: data of these, and of collectives that
-    another call completes, move only while all their ranks are in such calls. `slow`: latency by
+    `rendezvous`: sends wait for their receives. `weak`: data of these move only once both ranks
+    have come back to MPI, and data of collectives that another call completes only while all their
+    ranks are in such calls. `slow`: latency by
     sender and receiver, where it is not LATENCY.
     """
 
@@ -169,8 +170,8 @@ class Played:
 
     def _complete(self, rank: _Rank, those: list[_Posted]) -> bool:
         end = rank.clock
-        for one in those:
-            one.entered = end
+        for one in rank.open:
+            one.entered = end if one.entered is None else one.entered
         for one in those:
             latency = self.slow.get(one.pair[:2], LATENCY)
             others = self.posted[not one.sends, one.pair]

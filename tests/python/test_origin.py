@@ -89,6 +89,16 @@ def exchanged(rank, ranks, slow):
         yield ("wait",)
 
 
+def awaited(rank, ranks, slow):
+    """Each rank computes while a receive is under way, and comes back to MPI to send."""
+    for _ in range(STEPS):
+        yield ("ireceive", (rank - 1) % ranks)
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("isend", (rank + 1) % ranks) if rank % 2 else ("send", (rank + 1) % ranks)
+        yield ("wait",)
+        yield ("allreduce",)
+
+
 def played(program, ranks, slow, **how):
     return Played([program(rank, ranks, slow) for rank in range(ranks)], **how).trace()
 
@@ -136,7 +146,7 @@ def test_what_a_rank_saves_is_what_it_does_save(program, rendezvous):
 
 
 @pytest.mark.parametrize("weak", [False, True])
-@pytest.mark.parametrize("program", [overlapped, exchanged])
+@pytest.mark.parametrize("program", [overlapped, exchanged, awaited])
 def test_who_computes_while_data_are_to_move_holds_up_the_others(program, weak):
     """Where they move only while ranks are in MPI; else a rank waits for what was begun before."""
     for slow in range(5):

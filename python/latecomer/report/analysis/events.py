@@ -10,6 +10,7 @@ import numpy as np
 
 from ..trace.model import UNKNOWN, Group, Messages, Trace
 from ..trace.waits import met, synchronising
+from .presence import Presence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -92,11 +93,10 @@ def gathered(
     count = posted = 0
     messages = trace.messages
     if messages is not None and len(messages):
-        parts.append(_of_messages(messages, places))
-        for name in ("posted", "begin"):
-            for side in (messages.send, messages.receive):
-                ranks.append(side.rank.astype(np.int64))
-                times.append(getattr(side, name))
+        own, back = _of_messages(messages, Presence(trace), places)
+        parts.append(own)
+        ranks += 2 * [side.rank.astype(np.int64) for side in (messages.send, messages.receive)]
+        times += [messages.send.posted, messages.receive.posted, *back]
         posted = 4 * len(messages)
     parts += _of_other_calls(trace, places)
     count = sum(len(part.rank) for part in parts)
@@ -162,14 +162,16 @@ def _events(
                   whole(row, np.int32), whole(meets))  # fmt: skip
 
 
-def _of_messages(messages: Messages, places: Places) -> Events:
+def _of_messages(
+    messages: Messages, presence: Presence, places: Places
+) -> tuple[Events, list[Floats]]:
     """The calls that completed sends and receives: several of one call are one event.
 
     A receive waits for the send to be posted. A send waits for the receive, if it ended after that
     one was posted: before, the library has taken the data. Data of large messages move only while
-    both ranks are in MPI: so who waits while the other one enters the call that completes the
-    message waited for that. Posts are those of the sends, then those of the receives, then these
-    entries in the same order.
+    both ranks are in MPI: so who waits while the other one comes back to MPI, in whichever call,
+    waited for that. Posts are those of the sends, then those of the receives, then these entries in
+    the same order, whose times are returned.
     """
     send, receive, count = messages.send, messages.receive, len(messages)
     rank, begin, end, site = (
@@ -177,11 +179,14 @@ def _of_messages(messages: Messages, places: Places) -> Events:
         for name in ("rank", "begin", "end", "site")
     )
     taken = send.end < receive.posted
-    times, posts = [], []
+    times, posts, came = [], [], []
     for side, (own, other) in enumerate(((receive, send), (send, receive))):
-        entered = (other.begin > np.maximum(other.posted, own.begin)) & (other.begin < own.end)
-        times.append(np.where(entered, other.begin, other.posted))
+        both = np.maximum(other.posted, own.begin)
+        there = presence.since(other.rank, both)
+        entered = (there > both) & (there < own.end)
+        times.append(np.where(entered, there, other.posted))
         posts.append(np.arange(count) + np.where(entered, 2 + side, side) * count)
+        came.append(there)
     times[1][taken] = -np.inf
     released, which = np.concatenate(times), np.concatenate(posts)
     order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
@@ -190,9 +195,10 @@ def _of_messages(messages: Messages, places: Places) -> Events:
     at = np.flatnonzero(first)
     last = order[np.append(at[1:], len(order)) - 1]
     end = np.maximum.reduceat(end[order], at)
-    return _events(rank[last], begin[last], end, places.of(site, "messages")[last],
-                   np.where(np.isfinite(released[last]), which[last], -1),
-                   np.where(last < count, RECEIVE, SEND), last % count)  # fmt: skip
+    events = _events(rank[last], begin[last], end, places.of(site, "messages")[last],
+                     np.where(np.isfinite(released[last]), which[last], -1),
+                     np.where(last < count, RECEIVE, SEND), last % count)  # fmt: skip
+    return events, came
 
 
 def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
