@@ -30,6 +30,7 @@ _ODD = ("entries that tell no call: right would be process_group, collective_seq
         "profiling_name and time_created_ns")  # fmt: skip
 _RIGHT = ("right would be what torch._C._distributed_c10d._dump_nccl_trace() or "
           "_dump_nccl_trace_json() returns")  # fmt: skip
+_COMPLETED = "time_discovered_completed_ns"
 _OF_TORCH = re.compile(r"(?:^|/)torch/")
 
 
@@ -82,8 +83,11 @@ def read(path: Path, left: LeftOut) -> Dump:
         left.add("ends of files, which are missing", path, cut)
     members, about = _groups(path, value.get("pg_config"), left)
     found = []
+    last = len(value.get("entries", [])) - 1
     for at, each in enumerate(value.get("entries", [])):
         entry = _entry(at, each) if isinstance(each, dict) else None
+        if cut and at == last and isinstance(each, dict) and _COMPLETED not in each:
+            continue  # the file ends within it
         if entry is None:
             left.add(_ODD, f"{path}, entry {at}")
         else:
@@ -186,7 +190,7 @@ def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:
         created=created,
         started=_ns(each.get("time_discovered_started_ns")),
         done=_done(each, said),
-        completed=_ns(each.get("time_discovered_completed_ns")),
+        completed=_ns(each.get(_COMPLETED)),
         length=1e-3 * length if length and length > 0 else math.nan,
         site=_site(each.get("frames")),
     )
@@ -199,7 +203,7 @@ def _ns(value: object) -> int:
 def _done(each: Mapping[Any, Any], said: str) -> bool:
     """Tell whether a call is complete. NCCL's may be retired by an error; others have no times."""
     retired = each.get("retired") is True and not said.startswith("nccl:")
-    return retired or _ns(each.get("time_discovered_completed_ns")) > 0
+    return retired or _ns(each.get(_COMPLETED)) > 0
 
 
 def _bytes(each: Mapping[Any, Any]) -> int:
