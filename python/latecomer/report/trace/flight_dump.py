@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from .values import number, whole
 
 MOST_BYTES = 64 << 20  # of a file; as values of JSON they may be twenty times as long
 _MOST_MS = 86_400e3  # of a call: a day
+_LONG_TEXT = 1 << 18  # characters: some ten thousand ranks
 _MOST_FRAMES = 64  # that are looked through for one of the program
 _ODD = ("entries that tell no call: right would be process_group, collective_seq_id, "
         "profiling_name and time_created_ns")  # fmt: skip
@@ -149,22 +151,30 @@ def _groups(
             continue
         about[text_of(name)] = text_of(each.get("desc"))
         said = each.get("ranks")
-        ranks = (
-            [int(rank) for rank in re.findall(r"-?\d{1,9}", said)]
-            if isinstance(said, str)
-            else said
-            if isinstance(said, (list, tuple))
-            else []
-        )
-        listed += len(ranks)
-        read = (whole(rank, 0, MOST_RANKS - 1) for rank in ranks)
-        numbers = {rank for rank in read if rank is not None}
-        if listed <= MOST_MEMBERS and len(numbers) == len(ranks):
-            members[text_of(name)] = tuple(sorted(numbers))
+        short = isinstance(said, str) and len(said) < _LONG_TEXT
+        count, ranks = _listed_in(said) if short else _listed(said)
+        listed += count
+        if listed <= MOST_MEMBERS and len(ranks) == count:
+            members[text_of(name)] = ranks
         else:
             left.add("lists of a group's ranks that are no different ranks", path,
                      text_of(said, 60))  # fmt: skip
     return members, about
+
+
+def _listed(said: object) -> tuple[int, tuple[int, ...]]:
+    """How many ranks are listed, and those that are different ranks, in order."""
+    if isinstance(said, str):
+        said = [int(rank) for rank in re.findall(r"-?\d{1,9}", said)]
+    ranks = said if isinstance(said, (list, tuple)) else []
+    read = (whole(rank, 0, MOST_RANKS - 1) for rank in ranks)
+    return len(ranks), tuple(sorted({rank for rank in read if rank is not None}))
+
+
+@lru_cache(maxsize=64)
+def _listed_in(said: str) -> tuple[int, tuple[int, ...]]:
+    """The same of a text, which the dumps of all ranks of a group have."""
+    return _listed(said)
 
 
 def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:

@@ -95,9 +95,9 @@ def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
     for (name, members), _ in reversed(said.most_common()):
         fits |= {(rank, name): members for rank in members if rank in dumps}
     everyone = tuple(sorted(dumps))
-    own: dict[int, dict[str, tuple[int, ...]]] = {
-        rank: {name: everyone for dump in dumps.values() for name, said in dump.about.items()
-               if said == "default_pg"} for rank in dumps}  # fmt: skip
+    of_all = {name: everyone for dump in dumps.values() for name, said in dump.about.items()
+              if said == "default_pg"}  # fmt: skip
+    own = {rank: dict(of_all) for rank in dumps}
     for (rank, name), members in fits.items():
         own[rank][name] = members
     return {rank: replace(dump, members=own[rank]) for rank, dump in dumps.items()}
