@@ -78,6 +78,12 @@ def test_the_public_function_chooses_calls(tmp_path):
             latecomer.arrivals(file, which=which)
 
 
+def test_a_file_without_calls_is_refused(tmp_path):
+    path = written(tmp_path, drawn(1).part(np.zeros(0, np.int64)))
+    with pytest.raises(AtlasError, match="no calls in .*: a table without rows; record a program"):
+        latecomer.arrivals(path)
+
+
 def test_arrivals_are_rehearsed(tmp_path):
     file = written(tmp_path, recorded(made_up(6), ""))
     calls = latecomer.rehearse("ring", latecomer.arrivals(file, 5), count=100)

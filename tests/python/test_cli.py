@@ -12,7 +12,9 @@ import latecomer
 import pytest
 from latecomer import cli
 from latecomer.base import output
+from latecomer.command.declare import parameters
 from latecomer.lab.cluster import LabError
+from latecomer.verbs.commands import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 VERBS = ("bench", "simulate", "algorithms", "verify", "show", "doctor", "run")
@@ -62,6 +64,15 @@ def test_help_has_an_example(capsys, verb):
     assert code == 0
     assert f"Example: latecomer {verb}" in out
     assert "--json" in out
+
+
+def test_an_argument_that_may_be_left_out_is_in_brackets(capsys):
+    for path, verb in COMMANDS.verbs():
+        _, out, _ = run(capsys, *path.split(), "--help")
+        words = out.splitlines()[0].partition("[OPTIONS]")[2].split()
+        needed = [each.required for each in parameters(verb) if not each.option.names]
+        if path != "run":  # it needs its command, but for --preload-only
+            assert [not word.startswith("[") for word in words] == needed, path
 
 
 @pytest.mark.parametrize(

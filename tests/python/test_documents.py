@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from latecomer.cli import run
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "evidence")]
@@ -46,6 +47,15 @@ def test_results_have_the_command_that_made_them():
     command = re.compile(r"evidence/\w+\.py|\./latecomer \w+|build/release/\w+")
     for each in (ROOT / "evidence" / "results").glob("*.md"):
         assert command.search(each.read_text(encoding="utf-8")), each.name
+
+
+def test_the_report_on_the_page_of_pytorch_is_current(tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs" / "howto" / "pytorch.md").read_text(encoding="utf-8")
+    shown = re.search(r"```text\n(who:.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(ROOT)
+    words = ["report", "tests/python/kineto", "--html", str(tmp_path / "a.html"), "--budget", "0"]
+    assert run(words) == 0
+    assert capsys.readouterr().out.split() == shown[1].split()
 
 
 def test_the_reproduction_page_is_current():

@@ -234,6 +234,18 @@ def test_a_file_without_its_end_does_not_tell_who_has_not_come(tmp_path):
     assert any("ends of files, which are missing" in each for each in told)
 
 
+def test_an_entry_in_which_the_file_ends_is_no_call_that_hangs(tmp_path):
+    """It may tell already who asked for the call, and not yet that it is complete."""
+    path = store(tmp_path, job(timed=False)) / "nccl_trace_rank_2"
+    raw = path.read_bytes()
+    end = raw.index(b"collective_seq_id")
+    for at in range(end, end + 1500, 7):
+        path.write_bytes(raw[:at])
+        told = read(tmp_path).remarks
+        assert not any("is not complete" in each for each in told), at
+        assert any("ends of files, which are missing" in each for each in told), at
+
+
 @pytest.mark.parametrize("ranks", ["[0, 0]", "[0, 99999999]", 7, None, [0, -1], "[]", "[0, 1, 2"])
 def test_members_that_one_file_lists_wrongly(tmp_path, ranks):
     dumps = job()

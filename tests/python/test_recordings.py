@@ -1,12 +1,15 @@
-"""The converter that docs/recordings.md shows does what the page says."""
+"""Folders of recordings; the converter that docs/recordings.md shows does what it says."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import flight_helpers
+import inspector_helpers
 import numpy as np
 import pytest
+from kineto_helpers import job, stored
 from latecomer.report.trace import TraceError, read
 from latecomer.report.trace.table_export import csv
 from trace_helpers import Files, arrivals_and_exits, made_up
@@ -46,3 +49,17 @@ def test_a_trace_in_a_folder_beside_another_csv_file_is_found(tmp_path):
     (tmp_path / "results.csv").write_text("x,y\n1,2\n")
     Files(3).write(tmp_path / "traces", *arrivals_and_exits(8, 3))
     assert read(tmp_path).format == "latecomer 1"
+
+
+def test_whole_recordings_of_other_formats_in_one_folder_are_told(tmp_path):
+    """A single .json or .csv file may be anything, such as an export of this trace."""
+    arrival, leave = arrivals_and_exits(12, 4)
+    folder = inspector_helpers.written(tmp_path / "a", arrival, leave)
+    (folder / "calls.csv").write_text("rank,arrive,leave")
+    (folder / "calls.json").write_text("{}")
+    assert not any("another format" in each for each in read(folder).remarks)
+    flight_helpers.store(folder, flight_helpers.job(arrival, leave))
+    stored(folder, job())
+    told = [each for each in read(folder).remarks if "another format than NCCL Inspector" in each]
+    assert [f"({count})" in each for count, each in zip((4, 5), told, strict=True)] == [True, True]
+    assert "nccl_trace_rank_0: name a folder of one format" in told[0]

@@ -24,7 +24,7 @@ from test_readers_fuzz import SEEDS
 @pytest.mark.parametrize(("change", "said"), [
     ({"rank": -1}, "rows whose rank is no number from 0 to 1048575 (1)"),
     ({"rank": 10**9}, "rows whose rank is no number from 0 to 1048575 (1)"),
-    ({"rank": 999_999}, "rows of ranks that are too great for 3 ranks (1)"),
+    ({"rank": 999_999}, "rows of ranks that are too great for 3 ranks: right would be 0, 1, 2 and so on (1)"),
     ({"rank": 1.5}, "rows whose rank is no number"), ({"rank": None}, "rows whose rank is no number"),
     ({"rank": True}, "rows whose rank is no number"),
     ({"arrive": "soon"}, "rows whose arrive is no number from -100000000000 to 100000000000 seconds"),

@@ -51,6 +51,9 @@ def arrivals(
 def chosen(found: Arrivals, which: str | int, file: str | Path) -> Arrivals:
     """The calls that are asked for, of the group that made most of them. Raises AtlasError."""
     text = str(which)
+    if not found.collective:
+        remedy = "record a program that calls collectives"
+        raise AtlasError(f"no calls in {file}", "a table without rows", remedy)
     if text.isdecimal():
         asked = np.array([str(place) == text for place in found.place], bool)
     else:

@@ -38,7 +38,7 @@ Folder = Annotated[
 ]  # fmt: skip
 Second = Annotated[
     Path | None,
-    argument("AFTER", "The trace of another run, after a change: both are compared."),
+    argument("[AFTER]", "The trace of another run, after a change: both are compared."),
 ]
 Before = Annotated[
     list[Path] | None,
@@ -185,10 +185,10 @@ def _compare(
 ) -> int:
     from .compare import compare
 
-    for side in sides:
-        whole = [each.resolve() for each in side]
-        if twice := [each for each in side if whole.count(each.resolve()) > 1]:
-            raise UserError("one run named twice", twice[0], "name runs that differ")
+    named = [each for side in sides for each in side]
+    whole = [each.resolve() for each in named]
+    if twice := [each for each in named if whole.count(each.resolve()) > 1]:
+        raise UserError("one run named twice", twice[0], "name runs that differ")
     before, after = ([_seen(each, part, outputs) for each in side] for side in sides)
     value = compare(before, after, html, as_json)
     if as_json:

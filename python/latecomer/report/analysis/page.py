@@ -279,7 +279,7 @@ def _call(
 ) -> dict[str, Any]:
     lateness, words = found.groups[number], found.trace.words
     group = lateness.group
-    first = float(arrival.min())
+    first = float(min(arrival.min(), leave.min()))
     unit = max(float(leave.max()) - first, 1e-9) / _PARTS
     times = np.round((np.concatenate([arrival, leave]) - first) / unit).astype("<u2")
     number_of = int(group.sequence[call])

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
+from ...base.plain import plain
 from .model import UNKNOWN, Group, Trace, TraceError, Words
 
 _LOOKED_AT = 64  # files of a folder that no reader knows
+_OF_ANY_NAME = ("kineto", "table")  # .json, .csv
 
 __all__ = ["UNKNOWN", "Group", "Trace", "TraceError", "Words", "read"]
 
@@ -47,7 +50,9 @@ def read(folder: str | Path) -> Trace:
         for reader in readers:
             if any(reader.fits(name) for name in names):
                 try:
-                    return _remarked(reader.read(folder), errors)
+                    trace = _remarked(reader.read(folder), errors)
+                    later = readers[readers.index(reader) + 1 :]
+                    return _told_apart(trace, level, reader, later)
                 except TraceError as error:
                     (tables if reader is table else errors).append(error)
         if errors:
@@ -70,3 +75,18 @@ def _remarked(trace: Trace, errors: Sequence[TraceError]) -> Trace:
     """The trace, with what is wrong with files of other formats in its folder."""
     told = [f"left out: files of another format, which cannot be read: {error}" for error in errors]
     return replace(trace, remarks=[*trace.remarks, *told])
+
+
+def _told_apart(
+    trace: Trace, level: Sequence[Path], reader: ModuleType, later: Sequence[ModuleType]
+) -> Trace:
+    """The trace, with the files beside it that another reader would have read."""
+    remarks, rest = list(trace.remarks), [path for path in level if not reader.fits(path.name)]
+    for other in later:
+        own = [path for path in rest if other.fits(path.name)]
+        rest = [path for path in rest if not other.fits(path.name)]
+        # A single file of such a name may be anything, such as an export of this trace.
+        if len(own) > (other.__name__.rpartition(".")[2] in _OF_ANY_NAME):
+            told = f"left out: files of another format than {trace.format} ({len(own)}), such as "
+            remarks.append(f"{told}{plain(str(own[0]))}: name a folder of one format")
+    return replace(trace, remarks=remarks)

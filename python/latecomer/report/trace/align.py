@@ -59,17 +59,18 @@ def align(
     """The offset of each rank from the clock of the ranks in `known`.
 
     `groups` have times on their ranks' own clocks; ranks with equal `clocks` read the same one.
-    Offsets in `known`, by clock, are taken as they are; where it is empty, rank 0's clock is the
-    common one. A clock that no call connects keeps its times, with an infinite error. `together`:
-    of each group, if its ranks leave a synchronising call together; none does by default.
+    Offsets in `known`, by clock, are taken as they are; where it is empty, the first rank's clock
+    that a call tells of is the common one. A clock that no call connects keeps its times, with an
+    infinite error. `together`: of each group, if its ranks leave a synchronising call together;
+    none does by default.
     """
-    found = dict(known) or {clocks[0]: constant(0.0)}
     of_rank = np.asarray(clocks)
     waiting = [_Waiting(group, words, of_rank) for group in groups]
     if any(together):
         waiting = [each for each, so in zip(waiting, together, strict=True) if so]
     fit = _fit_ends if any(together) else _fit
     waiting = [each for each in waiting if each.waits.any()]
+    found = dict(known) or {_common(waiting, clocks): constant(0.0)}
     where: dict[int, list[_Waiting]] = {}
     for each in waiting:
         for clock in each.members:
@@ -82,6 +83,12 @@ def align(
         most = _AS_CLOSE * min(own.error for own in fits.values())
         found |= {clock: own for clock, own in fits.items() if own.error <= most}
     return [found[clock] for clock in clocks]
+
+
+def _common(waiting: Sequence[_Waiting], clocks: Sequence[int]) -> int:
+    """The first clock of which a call is known: rank 0 may have no file, or no call."""
+    told = (clock for clock in dict.fromkeys(clocks) if any(each.tells(clock) for each in waiting))
+    return next(told, clocks[0])
 
 
 def apply(group: Group, offsets: Sequence[Offset]) -> Group:
@@ -119,6 +126,11 @@ class _Waiting:
         own = np.flatnonzero(self.waits)
         arrival, leave = self.group.times(own, np.array(self.members[clock], np.int64))
         return arrival.max(axis=1), leave.min(axis=1)
+
+    def tells(self, clock: int) -> bool:
+        """Tell if the times of some call are known on this clock."""
+        came, left = self.times(clock) if clock in self.members else (np.zeros(0), np.zeros(0))
+        return bool((np.isfinite(came) & np.isfinite(left)).any())
 
     def bounds(self, clock: int) -> tuple[NDArray[np.float64], ...]:
         """For each call that tells: its time on this clock, the least and the greatest offset."""

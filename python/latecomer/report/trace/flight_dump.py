@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,13 @@ from .model import UNKNOWN, TraceError, text_of
 
 MOST_BYTES = 64 << 20  # of a file; as values of JSON they may be twenty times as long
 _MOST_MS = 86_400e3  # of a call: a day
+_LONG_TEXT = 1 << 18  # characters: some ten thousand ranks
 _MOST_FRAMES = 64  # that are looked through for one of the program
 _ODD = ("entries that tell no call: right would be process_group, collective_seq_id, "
         "profiling_name and time_created_ns")  # fmt: skip
 _RIGHT = ("right would be what torch._C._distributed_c10d._dump_nccl_trace() or "
           "_dump_nccl_trace_json() returns")  # fmt: skip
+_COMPLETED = "time_discovered_completed_ns"
 _OF_TORCH = re.compile(r"(?:^|/)torch/")
 
 
@@ -82,8 +85,11 @@ def read(path: Path, left: LeftOut) -> Dump:
         left.add("ends of files, which are missing", path, cut)
     members, about = _groups(path, value.get("pg_config"), left)
     found = []
+    last = len(value.get("entries", [])) - 1
     for at, each in enumerate(value.get("entries", [])):
         entry = _entry(at, each) if isinstance(each, dict) else None
+        if cut and at == last and isinstance(each, dict) and _COMPLETED not in each:
+            continue  # the file ends within it
         if entry is None:
             left.add(_ODD, f"{path}, entry {at}")
         else:
@@ -145,22 +151,30 @@ def _groups(
             continue
         about[text_of(name)] = text_of(each.get("desc"))
         said = each.get("ranks")
-        ranks = (
-            [int(rank) for rank in re.findall(r"-?\d{1,9}", said)]
-            if isinstance(said, str)
-            else said
-            if isinstance(said, (list, tuple))
-            else []
-        )
-        listed += len(ranks)
-        read = (whole(rank, 0, MOST_RANKS - 1) for rank in ranks)
-        numbers = {rank for rank in read if rank is not None}
-        if listed <= MOST_MEMBERS and len(numbers) == len(ranks):
-            members[text_of(name)] = tuple(sorted(numbers))
+        short = isinstance(said, str) and len(said) < _LONG_TEXT
+        count, ranks = _listed_in(said) if short else _listed(said)
+        listed += count
+        if listed <= MOST_MEMBERS and len(ranks) == count:
+            members[text_of(name)] = ranks
         else:
             left.add("lists of a group's ranks that are no different ranks", path,
                      text_of(said, 60))  # fmt: skip
     return members, about
+
+
+def _listed(said: object) -> tuple[int, tuple[int, ...]]:
+    """How many ranks are listed, and those that are different ranks, in order."""
+    if isinstance(said, str):
+        said = [int(rank) for rank in re.findall(r"-?\d{1,9}", said)]
+    ranks = said if isinstance(said, (list, tuple)) else []
+    read = (whole(rank, 0, MOST_RANKS - 1) for rank in ranks)
+    return len(ranks), tuple(sorted({rank for rank in read if rank is not None}))
+
+
+@lru_cache(maxsize=64)
+def _listed_in(said: str) -> tuple[int, tuple[int, ...]]:
+    """The same of a text, which the dumps of all ranks of a group have."""
+    return _listed(said)
 
 
 def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:
@@ -186,7 +200,7 @@ def _entry(at: int, each: Mapping[Any, Any]) -> Entry | None:
         created=created,
         started=_ns(each.get("time_discovered_started_ns")),
         done=_done(each, said),
-        completed=_ns(each.get("time_discovered_completed_ns")),
+        completed=_ns(each.get(_COMPLETED)),
         length=1e-3 * length if length and length > 0 else math.nan,
         site=_site(each.get("frames")),
     )
@@ -199,7 +213,7 @@ def _ns(value: object) -> int:
 def _done(each: Mapping[Any, Any], said: str) -> bool:
     """Tell whether a call is complete. NCCL's may be retired by an error; others have no times."""
     retired = each.get("retired") is True and not said.startswith("nccl:")
-    return retired or _ns(each.get("time_discovered_completed_ns")) > 0
+    return retired or _ns(each.get(_COMPLETED)) > 0
 
 
 def _bytes(each: Mapping[Any, Any]) -> int:

@@ -20,6 +20,8 @@ from . import durations, flight_dump, rank_names
 from .calls import Call, Recorded
 from .files import find
 from .flight_dump import Dump, Entry
+from .following import WHAT as CONTRADICTING
+from .following import contradicting
 from .hanging import hanging
 from .left_out import LeftOut
 from .matching import joined
@@ -93,9 +95,9 @@ def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
     for (name, members), _ in reversed(said.most_common()):
         fits |= {(rank, name): members for rank in members if rank in dumps}
     everyone = tuple(sorted(dumps))
-    own: dict[int, dict[str, tuple[int, ...]]] = {
-        rank: {name: everyone for dump in dumps.values() for name, said in dump.about.items()
-               if said == "default_pg"} for rank in dumps}  # fmt: skip
+    of_all = {name: everyone for dump in dumps.values() for name, said in dump.about.items()
+              if said == "default_pg"}  # fmt: skip
+    own = {rank: dict(of_all) for rank in dumps}
     for (rank, name), members in fits.items():
         own[rank][name] = members
     return {rank: replace(dump, members=own[rank]) for rank, dump in dumps.items()}
@@ -144,6 +146,18 @@ def _by_length(
     return durations.trace_of(str(folder), _FORM, hosts, shown, _RESOLUTION, [], left)
 
 
+def _in_order(own: list[Entry], dump: Dump, left: LeftOut) -> list[Entry]:
+    """Without the few calls that were not asked for between those before and after them."""
+    created = np.array([each.created or math.nan for each in own], float)
+    odd = set(contradicting(created, created).tolist())
+    if odd:
+        left.add(CONTRADICTING, dump.path, f"entry {own[min(odd)].order}", len(odd))
+    if early := sum(0 < each.completed < each.created for each in own):
+        left.doubt("ends of calls, which were seen before the program asked for them", dump.path,
+                   early)  # fmt: skip
+    return [each for at, each in enumerate(own) if at not in odd]
+
+
 def _lengths(own: Mapping[int, Entry]) -> durations.Lengths:
     number = np.array(sorted(own), np.int64)
     some = [own[each] for each in number.tolist()]
@@ -169,10 +183,12 @@ def _by_time(
         return (time - base) * 1e-9 if time else math.nan
 
     recorded = []
-    for rank, own in calls.items():
+    for rank, all_own in calls.items():
+        own = _in_order(all_own, dumps[rank], left)
         made = [
             Call(each.group, each.number, each.collective, each.bytes, seconds(each.created),
-                 seconds(each.completed), dumps[rank].members.get(each.group, ()), site=each.site)
+                 seconds(each.completed if each.completed >= each.created else 0),
+                 dumps[rank].members.get(each.group, ()), site=each.site)
             for each in own
         ]  # fmt: skip
         times = np.array([[call.arrival, call.exit] for call in made]).reshape(-1, 2)

@@ -20,6 +20,8 @@ from . import align
 from .calls import Call, Recorded
 from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, of_one_clock
 from .counting import counted
+from .following import WHAT as CONTRADICTING
+from .following import contradicting
 from .left_out import LeftOut
 from .model import (
     SYNCHRONISING,
@@ -164,6 +166,7 @@ def _group(
     left: LeftOut,
 ) -> Group | None:
     """The calls of one group; None, with a remark, where they tell nothing."""
+    calls = {rank: _following(name, rank, own, left) for rank, own in calls.items()}
     whole = sum(map(len, calls.values()))
     if len(calls) < 2:
         if len(members) != 1:
@@ -184,6 +187,18 @@ def _group(
         left.add("calls of groups without any known time", f"group {name!r}", count=whole)
         return None
     return group
+
+
+def _following(name: str, rank: int, own: list[Call], left: LeftOut) -> list[Call]:
+    """A rank's calls without the few that cannot have come between the others."""
+    arrival, leave = (np.array([getattr(call, time) for call in own], float)
+                      for time in ("arrival", "exit"))  # fmt: skip
+    odd = set(contradicting(arrival, leave).tolist())
+    if odd:
+        first = own[min(odd)]
+        left.add(CONTRADICTING, f"group {name!r}, rank {rank}",
+                 f"from {first.arrival:.6g} to {first.exit:.6g} s", len(odd))  # fmt: skip
+    return [call for place, call in enumerate(own) if place not in odd]
 
 
 # ---- matching

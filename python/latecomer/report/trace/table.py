@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import align, rank_names, table_rows
+from .contradictions import FEW
 from .dtypes import collective_of, is_message
 from .files import find
 from .left_out import LeftOut
@@ -128,13 +129,20 @@ class _Table:
     # ---- rows
 
     def _believed(self, columns: Columns) -> Columns:
-        """Without ranks that are far greater than others: numbers of something else."""
-        some = np.unique(columns["rank"])
-        strange = columns["rank"] >= rank_names.believed(len(some))
+        """Without ranks that are far greater than others: numbers of something else.
+
+        Those of few rows need only be twice as great.
+        """
+        some, rows = np.unique(columns["rank"], return_counts=True)
+        many = rows >= FEW * np.median(rows) if len(some) else np.zeros(0, bool)
+        greatest = int(some[many].max(initial=0))
+        odd = (some >= rank_names.believed(len(some))) | (~many & (some > 2 * greatest + 1))
+        strange = np.isin(columns["rank"], some[odd])
         if not strange.any():
             return columns
-        usual = len(np.unique(columns["rank"][~strange]))
-        self.left.add(f"rows of ranks that are too great for {usual} ranks", self.where,
+        usual = int((~odd).sum())
+        told = f"rows of ranks that are too great for {usual if usual > 1 else len(some)} ranks"
+        self.left.add(f"{told}: right would be 0, 1, 2 and so on", self.where,
                       columns["rank"][strange][0], int(strange.sum()))  # fmt: skip
         return {name: column[~strange] for name, column in columns.items()}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .calls import ALIKE
+from .following import WHAT as CONTRADICTING
+from .following import contradicting
 from .left_out import LeftOut
 from .model import SERVED, UNKNOWN, Group, TraceError, Words, check_size
 
@@ -114,6 +116,8 @@ def _group(
     if not (np.isfinite(group.arrival).any() and np.isfinite(group.exit).any()):
         left.add("calls of groups without any known time", where, count=len(numbers))
         return None
+    if not overlapping:
+        group = _following(group, where, left)
     kinds = _kinds(rows["operation"], words)
     odd = np.minimum.reduceat(kinds, first) != np.maximum.reduceat(kinds, first)
     if odd.any():
@@ -121,6 +125,18 @@ def _group(
                  f"call {numbers[odd][0]:.0f}", int(odd.sum()))  # fmt: skip
         return group.part(np.flatnonzero(~odd)) if not odd.all() else None
     return group
+
+
+def _following(group: Group, where: str, left: LeftOut) -> Group:
+    """Without the times of the few calls that cannot have come between the rank's others."""
+    arrival, leave = group.times()
+    for at, rank in enumerate(group.members):
+        odd = contradicting(arrival[:, at], leave[:, at])
+        if len(odd):
+            left.add(CONTRADICTING, f"{where}, rank {rank}", f"call {group.sequence[odd[0]]}",
+                     len(odd))  # fmt: skip
+            arrival[odd, at] = leave[odd, at] = np.nan
+    return replace(group, arrival=arrival, exit=leave)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import numpy as np
 from ...base import regular_files
 from ...base.printable import HALVES
 from . import files, profiles_of_sums
+from .contradictions import SAME_CLOCK
 from .events import MOST_RANKS
 from .json_numbers import number
 from .left_out import LeftOut
@@ -64,6 +65,7 @@ class Rows:
         self.words, self.left = Words(), left
         self.stretches: list[Columns] = []
         self.count = 0  # of rows, with those that are left out
+        self.plain = False  # a column of arrivals names no unit
 
     def columns(self) -> Columns:
         """All rows by column; only columns that some row has. Forgets the stretches."""
@@ -88,6 +90,7 @@ class Rows:
         odd, part = np.zeros(count, bool), {name: np.full(count, np.nan) for name in _REQUIRED}
         for said, column in values.items():
             name, unit = _COLUMNS[said]
+            self.plain |= said == "arrive"
             if name in TEXTS:
                 part[name], wrong = self._texts(column, quoted=isinstance(column, tuple))
                 told = f"is no text of at most {LONGEST_TEXT} characters"
@@ -110,6 +113,7 @@ class Rows:
                     wrong |= np.isnan(part[name])
             self._odd(path, f"rows whose {said} {told}", wrong & ~odd, column)
             odd |= wrong
+        self._no_later(path, part)
         early = (part["leave"] < part["arrive"]) & ~odd
         self._odd(path, "rows that leave before they arrive", early, part["leave"])
         odd |= early
@@ -122,17 +126,33 @@ class Rows:
             part = {name: column[~odd] for name, column in part.items()}
         self.stretches.append(part)
 
+    def _no_later(self, path: Path, part: Columns) -> None:
+        """Forget the requests that came after the rank arrived, but for rounding."""
+        if "requested" in part:
+            asked, came = part["requested"], part["arrive"]
+            odd = asked > came + SAME_CLOCK
+            part["requested"] = np.where(odd, np.nan, np.where(asked > came, came, asked))
+            if odd.any():
+                told = "rows that were requested after they arrived: the request is not known"
+                self.left.doubt(told, path, int(odd.sum()))
+
     def check_unit(self, path: Path) -> None:
         """Raise TraceError for times that cannot be seconds; doubt those that may be none."""
-        times = np.concatenate([part["arrive"] for part in self.stretches] or [np.zeros(0)])
-        times = times[np.isfinite(times)]
+        times, ends = (np.concatenate([part[name] for part in self.stretches] or [np.zeros(0)])
+                       for name in ("arrive", "leave"))  # fmt: skip
+        known = np.isfinite(times)
+        at_once = (times == ends)[known & np.isfinite(ends)]
+        times = times[known]
         if not len(times):
             return
         first, last = np.quantile(times, (0.1, 0.9))  # a single time may be wrong
         if last - first > _YEAR:
             years = f"they are of {(last - first) / _YEAR:.3g} years"
             raise TraceError(f"{path}: times in seconds", years, _UNIT)
-        if last > first and (times == np.floor(times)).all():
+        if 2 * at_once.sum() > len(at_once):
+            told = "rows that leave when they arrive, as where times are rounded to 32 bits"
+            self.left.doubt(told, path, int(at_once.sum()))
+        if last > first and self.plain and (times == np.floor(times)).all():
             self.left.doubt(f"times that are all whole numbers, and taken as seconds: {_UNIT}",
                             path)  # fmt: skip
 
