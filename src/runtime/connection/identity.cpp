@@ -13,7 +13,7 @@ namespace {
 
 /// The attribute of a named communicator.
 struct Named {
-  std::uint64_t name;
+  std::uint64_t name = 0;
   std::atomic<std::uint64_t> children{0};
   std::mutex guard;
   std::map<std::uint64_t, std::uint64_t> of_groups;  // children by their ranks and tag
@@ -36,7 +36,7 @@ Named* find(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || keyval_of_names == MPI_KEYVAL_INVALID) return nullptr;
   void* found = nullptr;
   int flag = 0;
-  PMPI_Comm_get_attr(comm, keyval_of_names, &found, &flag);
+  PMPI_Comm_get_attr(comm, keyval_of_names, static_cast<void*>(&found), &flag);
   return flag != 0 ? static_cast<Named*>(found) : nullptr;
 }
 
@@ -102,9 +102,8 @@ std::optional<Identity> identity_of(MPI_Comm comm) {
   const Named* const named = find(comm);
   if (named == nullptr) return std::nullopt;
   std::vector<int> places = places_of(comm);
-  if (std::find(places.begin(), places.end(), static_cast<int>(MPI_UNDEFINED)) != places.end()) {
-    return std::nullopt;
-  }
+  constexpr int kNowhere = MPI_UNDEFINED;
+  if (std::find(places.begin(), places.end(), kNowhere) != places.end()) return std::nullopt;
   int me = 0;
   PMPI_Comm_rank(comm, &me);
   return Identity{named->name, std::make_shared<const Members>(std::move(places)), me};
