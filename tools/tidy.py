@@ -1,10 +1,9 @@
 """Runs clang-tidy over the library's sources, as many processes at a time as there are cores.
 
-Usage: tools/tidy.py [--all] [TEXT]   only those whose path has this text
+Usage: tools/tidy.py [TEXT]   only those whose path has this text
 
 Sources are read in the batches in which ./test compiles them, which takes a quarter of the time of
-one by one. They are those that need no MPI; with --all, which still has findings, all of them, as
-compiled for Open MPI if there is that.
+one by one; those that need MPI as compiled for Open MPI, if there is that.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ BUILD = ROOT / "build" / "tidy"
 WORDS = [ROOT / ".venv" / "bin" / "clang-tidy", "-p", BUILD, f"--config-file={ROOT}/.clang-tidy",
          "--quiet", "--extra-arg=-Xclang", "--extra-arg=-analyzer-opt-analyze-headers"]  # fmt: skip
 FAMILIES = ("openmpi", "mpich", "abi")
-NEED_MPI = ("src/transports", "src/runtime", "src/capi/mpi", "src/commands/simgrid", "src/dropin")
 
 
 def sources_of(unit: Path) -> list[Path]:
@@ -51,20 +49,13 @@ def units() -> list[Path]:
     return found
 
 
-def needs_mpi(unit: Path) -> bool:
-    return any(folder in str(path) for path in sources_of(unit) for folder in NEED_MPI)
-
-
 def main() -> int:
     subprocess.run(["cmake", "--preset", "tidy"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    words = sys.argv[1:]
-    takes_all = words[:1] == ["--all"]
-    text = words[-1] if words[takes_all:] else ""
-    if takes_all:  # some batches also have files that the build makes
-        made = ["cmake", "--build", str(BUILD), "--target", "latecomer_dropin_made"]
-        subprocess.run(made, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    wanted = [unit for unit in units() if (takes_all or not needs_mpi(unit))
-              and any(text in str(path) for path in sources_of(unit))]  # fmt: skip
+    # Some batches also have files that the build makes.
+    made = ["cmake", "--build", str(BUILD), "--target", "latecomer_dropin_made"]
+    subprocess.run(made, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    text = sys.argv[1] if sys.argv[1:] else ""
+    wanted = [unit for unit in units() if any(text in str(path) for path in sources_of(unit))]
     if not wanted:
         sys.exit(f"tools/tidy.py: no source has '{text}' in its path")
     names = "\0".join(map(str, wanted)).encode()

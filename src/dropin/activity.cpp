@@ -124,7 +124,10 @@ bool tolerates_failures() {
 }
 
 Seconds began = 0;
-CommonTime& common_time = *new CommonTime;  // MPI may end after static objects
+CommonTime& common_time() {
+  static auto& made = *new CommonTime;  // MPI may end after static objects
+  return made;
+}
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 /// Communicators at a time that are looked at: each takes 9 (Open MPI) or 15 KiB (MPICH).
@@ -204,9 +207,9 @@ void end_activity() {
   tell_trouble(shared_comm::link().comm());
   if (!ledger_is_kept()) return;
   const Seconds elapsed = monotonic_clock() - began;
-  common_time.compare(shared_comm::link().comm());
+  common_time().compare(shared_comm::link().comm());
   JobSummary job =
-      summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time.model());
+      summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time().model());
   job.observes = fast_path.observes;
   ledger_add(job);
 }
@@ -260,7 +263,7 @@ void begin_activity() {
   if (rank == 0) note_begin("");
   const bool reported = ledger_is_kept();
   if (reported) {
-    common_time.compare(shared_comm::link().comm());
+    common_time().compare(shared_comm::link().comm());
     stamps::keep();
   }
   trace::report_to([](const std::string& line) { trouble() = line; });

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <climits>
+#include <exception>
 #include <filesystem>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/parse.hpp"
@@ -104,19 +105,19 @@ bool has_algorithm(Collective collective, std::string_view name) {
 /// parameters.
 void choose_by_name(std::string_view text, Policy& policy) {
   const std::string_view name = text.substr(0, text.find(':'));
-  std::optional<Error> wrong;
+  std::exception_ptr wrong;
   bool known = false;
   for (const Collective each : all_collectives()) {
     if (!has_algorithm(each, name)) continue;
     try {
       policy.choice(each) = parse_choice(each, text);
       known = true;
-    } catch (const Error& error) {
-      wrong = error;
+    } catch (const Error&) {
+      wrong = std::current_exception();
     }
   }
   if (known) return;
-  if (wrong) throw *wrong;
+  if (wrong) std::rethrow_exception(wrong);
   throw Error("algorithm", std::string(name),
               "a name that `latecomer algorithms` lists, or a list as in "
               "allreduce:ring;bcast:binomial");
@@ -148,7 +149,7 @@ Policy policy_of_environment() {
     read_algorithms(text, fresh);
     if (environment_flag("LATECOMER_REPRODUCIBLE"))
       std::ranges::for_each(fresh.choices, check_reproducible);
-    policy = fresh;
+    policy = std::move(fresh);
   });
   return policy;
 }
@@ -168,7 +169,7 @@ Policy policy_of_observer() {
 /// Says which variables of this library's are unknown: a misspelled one would have no effect.
 void report_unknown_variables() {
   constexpr std::string_view kPrefix = "LATECOMER_";
-  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+  for (char* const* each = environ; each != nullptr && *each != nullptr; ++each) {
     const std::string_view entry = *each;
     if (!entry.starts_with(kPrefix)) continue;
     const std::string name(entry.substr(0, entry.find('=')));
@@ -240,22 +241,23 @@ void tell_settings(const Policy& policy) {
   const auto tell = [](const char* name, const std::string& value) {
     log_line(std::string(name) + " = " + value + (is_used(name) ? " (environment)" : " (default)"));
   };
+  const auto tell_or = [&](const char* name, const char* otherwise) {
+    tell(name, is_used(name) ? environment(name).value_or("") : otherwise);
+  };
   tell("LATECOMER_ALGORITHM", algorithms_of(policy));
   tell("LATECOMER_MIN_BYTES", std::to_string(fast_path.min_bytes));
   tell("LATECOMER_REPRODUCIBLE", environment_flag("LATECOMER_REPRODUCIBLE") ? "1" : "0");
   tell("LATECOMER_STATS", environment("LATECOMER_STATS").value_or("0"));
   tell("LATECOMER_PROGRESS", name_of(progress_mode()));
-  tell("LATECOMER_NODES",
-       is_used("LATECOMER_NODES") ? *environment("LATECOMER_NODES") : "all of a machine");
-  tell("LATECOMER_WAIT", is_used("LATECOMER_WAIT") ? *environment("LATECOMER_WAIT") : "auto");
+  tell_or("LATECOMER_NODES", "all of a machine");
+  tell_or("LATECOMER_WAIT", "auto");
   const auto rules = default_rules();
   tell("LATECOMER_RULES", rules ? environment("LATECOMER_RULES").value_or("") : "none");
   tell("LATECOMER_WISDOM", environment("LATECOMER_WISDOM").value_or("none"));
   if (!is_used("LATECOMER_NETWORK") && rules && rules->network) {
     log_line("LATECOMER_NETWORK = " + to_string(*rules->network) + " (rules)");
   } else {
-    tell("LATECOMER_NETWORK",
-         is_used("LATECOMER_NETWORK") ? *environment("LATECOMER_NETWORK") : "built in");
+    tell_or("LATECOMER_NETWORK", "built in");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string_view>
@@ -220,6 +221,7 @@ class Matching {
     } first;
     first.rank = me_;
     Group* mine = nullptr;
+    const Waits* own_first = nullptr;
     double waiting = 0;
     double calls = 0;
     for (auto& [key, group] : groups_) {
@@ -230,18 +232,20 @@ class Matching {
       if (!group.first || group.first_time >= first.time) continue;
       first.time = group.first_time;
       mine = &group;
+      own_first = &*group.first;
     }
     PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm_);
     if (first.time >= 1e300) return;
     waiting = summed(waiting);
     calls = summed(calls);
-    double own = mine != nullptr ? mine->first->all_waiting() : 0;
+    double own = own_first != nullptr ? own_first->all_waiting() : 0;
     PMPI_Bcast(&own, 1, MPI_DOUBLE, first.rank, comm_);
     if (calls < kFew || own < kDominant * waiting || own < kTimes * (waiting - own) / (calls - 1)) {
       return;
     }
     all_.skipped = own;
-    if (me_ == first.rank) mine->places.find(mine->first_place)->second.remove(*mine->first);
+    if (me_ != first.rank || mine == nullptr) return;
+    mine->places.find(mine->first_place)->second.remove(*own_first);
   }
 
   void add_up() {
@@ -275,7 +279,7 @@ class Matching {
     all_.all_calls = summed(all_.all_calls);
     const double left = summed(static_cast<double>(made_)) - summed(used);
     const double skipped = all_.skipped >= 0 ? ranks_ : 0;
-    all_.unmatched = static_cast<std::uint64_t>(std::max(0.0, left - skipped) + 0.5);
+    all_.unmatched = static_cast<std::uint64_t>(std::llround(std::max(0.0, left - skipped)));
     const auto most = std::max_element(all_.cost.begin(), all_.cost.end());
     if (*most > 0) all_.costliest = static_cast<Rank>(most - all_.cost.begin());
   }

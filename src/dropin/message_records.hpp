@@ -22,9 +22,9 @@ inline constinit thread_local bool recorded = false;
 
 /// The call that completes an operation.
 struct Ending {
-  std::int64_t begin;
-  std::int64_t end;
-  const void* site;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  const void* site = nullptr;
   std::int64_t between = 0;  // as in trace::Message
 };
 
@@ -39,7 +39,7 @@ void recording(Work&& work) try {
   UserCode::forget();
   work();
 } catch (const RefusedByMpi&) {
-  // There is no such communicator, but MPICH says that all is well after an error handler.
+  return;  // there is no such communicator, but MPICH says that all is well after an error handler
 } catch (const std::exception&) {
   if (UserCode::threw()) throw;
   trace::lose_message(0);  // which one is not known

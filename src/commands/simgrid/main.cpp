@@ -63,7 +63,8 @@ Placement placement_of(const SimGridCommand& command) {
   const Rank ranks = command.problem.ranks;
   Placement all = command.placement.empty() ? consecutive_placement(ranks, command.per_node)
                                             : parse_placement(command.placement, ranks);
-  return shares_nodes(all) ? all : Placement{};
+  if (!shares_nodes(all)) all.clear();
+  return all;
 }
 
 Executors parties_for(SimGridCommand& command) {

@@ -87,10 +87,10 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
     protocol = &prepared.protocol(resources.transport, options);
   }
   CallGuard guard(state);
-  const Outcome outcome = run(*protocol, resources,
-                              {state.comm, state.tuning.long_wait, 0, &prepared.plan,
-                               expected_wait(state.chooser.expected(), state.rank)},
-                              begun != nullptr ? Begun::before : Begun::now);
+  Outcome outcome = run(*protocol, resources,
+                        {state.comm, state.tuning.long_wait, 0, &prepared.plan,
+                         expected_wait(state.chooser.expected(), state.rank)},
+                        begun != nullptr ? Begun::before : Begun::now);
   guard.end();
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();

@@ -60,7 +60,7 @@ Named* find(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || keyval_of_names == MPI_KEYVAL_INVALID) return nullptr;
   void* found = nullptr;
   int flag = 0;
-  PMPI_Comm_get_attr(comm, keyval_of_names, &found, &flag);
+  PMPI_Comm_get_attr(comm, keyval_of_names, static_cast<void*>(&found), &flag);
   return flag != 0 ? static_cast<Named*>(found) : nullptr;
 }
 

@@ -112,7 +112,6 @@ class Sharing {
     memory_.reset();
     number_ = random_number();
     Offer offered{0, number_, ""};
-    SharedMemory named;
     offered.code = code_of([&] {
       SharedMemory made = SharedMemory::make(kind, bytes_);
       std::strncpy(offered.path, made.path().c_str(), sizeof offered.path - 1);

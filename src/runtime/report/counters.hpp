@@ -9,8 +9,8 @@
 namespace latecomer {
 
 struct Counter {
-  const char* name;
-  std::uint64_t latecomer_stats::* member;
+  const char* name = nullptr;
+  std::uint64_t latecomer_stats::* member = nullptr;
   bool of_calls = true;  // false: it does not count calls
 };
 

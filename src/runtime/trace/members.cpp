@@ -19,7 +19,8 @@ std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
   PMPI_Group_translate_ranks(group, size, ranks.data(), world, found.data());
   PMPI_Group_free(&group);
   PMPI_Group_free(&world);
-  std::replace(found.begin(), found.end(), int{MPI_UNDEFINED}, -1);
+  constexpr int kNowhere = MPI_UNDEFINED;
+  std::replace(found.begin(), found.end(), kNowhere, -1);
   return {found.begin(), found.end()};
 }
 

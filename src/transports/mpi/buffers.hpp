@@ -9,6 +9,8 @@ namespace latecomer {
 
 class Buffers {
  public:
+  /// Of no call.
+  Buffers() = default;
   /// In place, `input` is not used. Throws std::bad_alloc.
   Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
           Count scratch_count);

@@ -7,9 +7,10 @@
 namespace latecomer {
 
 struct Layout {
+  Layout() = default;
   explicit Layout(MPI_Datatype datatype);
 
-  MPI_Datatype type;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
   Count size = 0;            // bytes of data in one element
   MPI_Aint extent = 0;       // from one element to the next
   MPI_Aint true_lb = 0;      // where the data of an element begin

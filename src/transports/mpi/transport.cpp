@@ -18,14 +18,14 @@ MpiTransport::MpiTransport(const Link& link, Count piece_limit, std::size_t stag
 
 void MpiTransport::begin(Buffers buffers, MPI_Op op, const Call& call, Piggyback* piggyback,
                          NodeMemory* node) {
-  buffers_.emplace(std::move(buffers));
+  buffers_ = std::move(buffers);
   op_ = op;
-  messages_.begin(*buffers_, call, piggyback);
+  messages_.begin(buffers_, call, piggyback);
   control_.begin(call.number);
   error_ = MPI_SUCCESS;
   looks_ = 0;
   // The ranks must also find the elements at the same places.
-  const auto spacing = static_cast<std::uint64_t>(node == nullptr ? 0 : buffers_->node_spacing());
+  const auto spacing = static_cast<std::uint64_t>(node == nullptr ? 0 : buffers_.node_spacing());
   flags_.begin(node, call.plan_hash ^ spacing * 0x9e3779b97f4a7c15U, piggyback);
   held_back_ = flags_.used();
   begin_held();
@@ -131,8 +131,8 @@ bool MpiTransport::work() {
     return true;
   }
   local_.reset();
-  const int code = kind == OpKind::combine ? local_work_.combine(*buffers_, op_, left, right, into)
-                                           : local_work_.copy(*buffers_, left, right);
+  const int code = kind == OpKind::combine ? local_work_.combine(buffers_, op_, left, right, into)
+                                           : local_work_.copy(buffers_, left, right);
   finished_.push_back({task.token, code, 0});
   return true;
 }
@@ -146,8 +146,8 @@ std::optional<Completion> MpiTransport::accumulate(const Posted& task) {
     return Completion{.token = task.token, .busy = true};
   }
   const int code = turn == NodeMemory::Turn::first
-                       ? local_work_.copy(*buffers_, from, to)
-                       : local_work_.combine(*buffers_, op_, from, to, Into::right);
+                       ? local_work_.copy(buffers_, from, to)
+                       : local_work_.combine(buffers_, op_, from, to, Into::right);
   flags_.end_turn(flag, task.options.piggybacks);
   return Completion{.token = task.token, .error = code};
 }

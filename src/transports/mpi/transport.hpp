@@ -40,7 +40,7 @@ class MpiTransport final : public Transport {
              NodeMemory* node = nullptr);
   /// Sets the input and output when this rank arrives in a call that began without them: until then
   /// only scratch is touched.
-  void bind(const void* input, void* output) { buffers_->bind(input, output); }
+  void bind(const void* input, void* output) { buffers_.bind(input, output); }
   /// Delivers completions and control messages. Returns false if there were none.
   bool poll(Protocol& protocol);
   /// True if the call waits for flags of the node and nothing else: MPI need not be polled.
@@ -84,7 +84,7 @@ class MpiTransport final : public Transport {
   CallMessages messages_;
   LocalWork local_work_;
   ControlChannel control_;
-  std::optional<Buffers> buffers_;
+  Buffers buffers_;
   MPI_Op op_ = MPI_OP_NULL;
   int error_ = MPI_SUCCESS;
   std::optional<Posted> local_;

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from ...base.plain import plain
+from ...base.printable import plain
 from .model import UNKNOWN, Group, Trace, TraceError, Words
 
 _LOOKED_AT = 64  # files of a folder that no reader knows
