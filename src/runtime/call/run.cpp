@@ -44,8 +44,7 @@ class Run {
   /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
   /// late finds the question when it arrives.
   void report() {
-    monitor_.report(protocol_.waiting_for() + missing_mates() + driver_of_node(),
-                    resources_.transport.awaited());
+    monitor_.report(protocol_.waiting_for() + mates(), resources_.transport.awaited());
     for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
@@ -59,13 +58,21 @@ class Run {
     resources_.failures.ask((me - distance_ + ranks) % ranks);
     distance_ *= 2;
   }
-  /// The ranks of this one's node that are not in the call.
-  [[nodiscard]] std::string missing_mates() const {
+  /// The ranks of this one's node of which one may not have signalled yet: those that are not in
+  /// the call; if there are none the driver, which waits for other nodes; if that is this rank all
+  /// that have not left the call.
+  [[nodiscard]] std::string mates() const {
+    const std::vector<Rank> missing = resources_.transport.missing_mates();
+    if (!missing.empty()) return ", for rank " + listed(missing) + " of its node to enter the call";
+    const std::vector<Rank> inside = resources_.transport.mates_inside();
+    std::string driver = driver_of_node();
+    if (!driver.empty() || inside.empty()) return driver;
+    return ", for rank " + listed(inside) + " of its node to go on in the call";
+  }
+  static std::string listed(const std::vector<Rank>& ranks) {
     std::string text;
-    for (const Rank mate : resources_.transport.missing_mates()) {
-      text += (text.empty() ? ", for rank " : ", ") + std::to_string(mate);
-    }
-    return text.empty() ? text : text + " of its node to enter the call";
+    for (const Rank rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+    return text;
   }
   /// The rank of this one's node that waits for the other nodes.
   [[nodiscard]] std::string driver_of_node() const {

@@ -26,6 +26,8 @@ class NodeFlags {
   [[nodiscard]] std::optional<Rank> stranger() const { return node_->stranger(); }
   /// The ranks of the node that have not entered the call.
   [[nodiscard]] std::vector<Rank> missing() const { return node_->missing(); }
+  /// The others that have entered it and not left it.
+  [[nodiscard]] std::vector<Rank> inside() const { return node_->inside(); }
 
   /// Adds 1 to a flag. `piggybacks`: the call's piggyback data are left in the node before.
   void signal(std::int32_t flag, bool piggybacks);

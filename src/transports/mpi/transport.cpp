@@ -93,6 +93,10 @@ std::vector<Rank> MpiTransport::missing_mates() const {
   return waits_for_mates() ? flags_.missing() : std::vector<Rank>{};
 }
 
+std::vector<Rank> MpiTransport::mates_inside() const {
+  return waits_for_mates() ? flags_.inside() : std::vector<Rank>{};
+}
+
 // --- Progress ---
 
 bool MpiTransport::poll(Protocol& protocol) {

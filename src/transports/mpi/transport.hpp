@@ -66,6 +66,8 @@ class MpiTransport final : public Transport {
 
   /// The ranks of the node that have not entered the call, if it is waited for something there.
   [[nodiscard]] std::vector<Rank> missing_mates() const;
+  /// The others of the node that have entered and not left it, likewise.
+  [[nodiscard]] std::vector<Rank> mates_inside() const;
   /// The peers of the messages under way, and the missing mates, ascending.
   [[nodiscard]] std::vector<Rank> awaited() const;
   /// MPI's code of the completion that the protocol failed at; MPI_SUCCESS if no completion failed.

@@ -90,6 +90,14 @@ std::vector<Rank> NodeMemory::missing() const {
   return ranks;
 }
 
+std::vector<Rank> NodeMemory::inside() const {
+  std::vector<Rank> ranks;
+  for (std::size_t mate = 0; mate < mates_.size(); ++mate) {
+    if (mate != place_ && is_inside(mate)) ranks.push_back(mates_[mate]);
+  }
+  return ranks;
+}
+
 /// The others may read what was left before, so that only new bytes are written.
 void NodeMemory::tell(std::span<const char> data) {
   const std::size_t before = told_by(place_);

@@ -58,6 +58,8 @@ class NodeMemory : private NodeWords<std::atomic> {
   [[nodiscard]] std::optional<Rank> stranger() const;
   /// The ranks that have not entered this call.
   [[nodiscard]] std::vector<Rank> missing() const;
+  /// The other ranks that have entered it and not left it.
+  [[nodiscard]] std::vector<Rank> inside() const;
 
   // --- Flags ---
 

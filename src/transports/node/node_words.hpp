@@ -95,6 +95,10 @@ class NodeWords {
   [[nodiscard]] bool is_missing(std::size_t mate) const {
     return is_before(cells_[mate].entered.load(std::memory_order_relaxed), call_);
   }
+  /// True if the rank has entered this call and not left it.
+  [[nodiscard]] bool is_inside(std::size_t mate) const {
+    return !is_missing(mate) && is_before(cells_[mate].left.load(std::memory_order_relaxed), call_);
+  }
 
   // --- Flags ---
 
