@@ -125,7 +125,7 @@ class Chooser {
   /// it was not to be timed) without any decision. Returns true if the ranks must review the last
   /// calls now.
   static bool watched(CallClass& call_class, Seconds seconds);
-  /// Notes that the review is put off until all ranks wait for each other.
+  /// Puts the next review off.
   static void defer(CallClass& call_class);
   /// This rank's part of a review. `room`: true if this process may make further CommResources.
   [[nodiscard]] Review review(const CallClass& call_class, bool room) const;

@@ -84,6 +84,7 @@ struct CommState {
   Tuning tuning;
   std::unique_ptr<CommResources> resources;  // made for the first of them
   bool resources_failed = false;             // MPI could make none
+  bool reviews_missed = false;               // by a rank, whose calls differ or which is late
   Due due;
   bool passed_device_memory = false;  // by this rank, in some call (host_buffers.hpp)
   bool device_call = false;           // by this rank, in the call at hand

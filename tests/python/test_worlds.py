@@ -23,6 +23,18 @@ def test_worlds_are_played_and_counted():
 
 
 @pytest.mark.parametrize(
+    ("seed", "ranks", "steps"),
+    [
+        (2099, 8, 60),  # a rank of a node dies in a call that the others wait in
+        (352, 8, 60),  # one rank passes another datatype: the ranks' reviews do not meet
+    ],
+)
+def test_worlds_that_had_faults_are_right(seed, ranks, steps):
+    done = worlds("--seeds", f"{seed}-{seed}", "--ranks", str(ranks), "--steps", str(steps))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--seeds", "5-3"], "range of seeds such as 1-1000 value: '5-3'"),

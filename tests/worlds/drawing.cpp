@@ -71,10 +71,10 @@ void draw_fault(Draw& draw, World& world) {
     case 1: {
       Step& step = world.steps[number];
       if (step.kind >= Kind::split) return;
-      // Not another count, type or root: docs/decisions/0045-worlds.md says why.
       constexpr Wrong kDrawn[] = {Wrong::negative, Wrong::root, Wrong::buffer,
-                                  Wrong::null_op,  Wrong::op,   Wrong::freed};
-      step.wrong = kDrawn[draw.below(6)];
+                                  Wrong::null_op,  Wrong::op,   Wrong::freed,
+                                  Wrong::count,    Wrong::type, Wrong::other_root};
+      step.wrong = kDrawn[draw.below(9)];
       step.wrong_rank = rank;
       step.again = draw.below(4) != 0;
       if (step.wrong >= Wrong::count || !step.again) keep(world, number, step.comm);

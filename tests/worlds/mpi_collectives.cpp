@@ -1,4 +1,5 @@
 // The MPI library's own collectives, at the pace of a binomial tree, and its arithmetic.
+#include <algorithm>
 #include <bit>
 #include <complex>
 #include <cstring>
@@ -63,6 +64,15 @@ int first_of(std::initializer_list<int> codes) {
   return MPI_SUCCESS;
 }
 
+/// As many messages of `size` as a binomial tree has levels take so long.
+Time span_of(const Comm& comm, std::size_t size) {
+  const Within state;
+  const auto levels = static_cast<int>(std::bit_width(comm.members.size() - 1));
+  Time span = 0;
+  for (int level = 0; level < levels; ++level) span += state->cost(size);
+  return span;
+}
+
 /// The rank gives `mine`, waits for those that it needs, and leaves after as many messages of
 /// `size` as a binomial tree has levels. `take` returns MPI's code.
 template <class Needs, class Take>
@@ -74,10 +84,7 @@ int together(Comm& comm, const char* name, std::vector<char> mine, std::size_t s
   Meeting& meeting = state->meet(comm, name, std::move(part), needs);
   const int code = take(meeting);
   state->part(comm);
-  const auto levels = static_cast<int>(std::bit_width(comm.members.size() - 1));
-  Time span = 0;
-  for (int level = 0; level < levels; ++level) span += state->cost(size);
-  state->scheduler.spend(span);
+  state->scheduler.spend(span_of(comm, size));
   return code;
 }
 
@@ -167,6 +174,40 @@ int PMPI_Allreduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype t
                     const int code = combine_all(meeting, count, type, op);
                     return code != MPI_SUCCESS ? code : put(meeting.bytes, to, size);
                   });
+}
+
+/// The last rank that comes carries the call out for all.
+int PMPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                    MPI_Comm handle, MPI_Request* request) {
+  const Within state("MPI_Iallreduce", 0);
+  Comm* comm = nullptr;
+  const int wrong = first_of({check(handle, count, 0, comm), check_op(op),
+                              check_buffer(from, count, type), check_buffer(to, count, type)});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const auto size = count * state->size_of(type);
+  auto made = std::make_unique<Request>();
+  made->buffer = static_cast<char*>(to);
+  Meeting::Part part;
+  part.data = copied(from == MPI_IN_PLACE ? to : from, size);
+  part.request = made.get();
+  *request = state->add(std::move(made));
+  const auto number = state->local(*comm).begun++;
+  Meeting& meeting = comm->begun[number];
+  meeting.parts.resize(comm->members.size());
+  meeting.parts[state->me_in(*comm)] = std::move(part);
+  if (!std::all_of(meeting.parts.begin(), meeting.parts.end(),
+                   [](const auto& each) { return each.has_value(); })) {
+    return MPI_SUCCESS;
+  }
+  const int code = combine_all(meeting, count, type, op);
+  for (auto& each : meeting.parts) {
+    Request& ends = *each->request;
+    ends.error = code != MPI_SUCCESS ? code : put(meeting.bytes, ends.buffer, size);
+    ends.done = state->scheduler.now() + span_of(*comm, size);
+    state->scheduler.wake(ends.owner, ends.done);
+  }
+  comm->begun.erase(number);
+  return MPI_SUCCESS;
 }
 
 int PMPI_Reduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op,

@@ -105,6 +105,10 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   state->mine().polls = *flag == 0;
   return *flag != 0 ? complete(*state, request, status) : MPI_SUCCESS;
 }
+int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
+  const Entered state("MPI_Wait");
+  return *request == MPI_REQUEST_NULL ? MPI_SUCCESS : wait(*state, request, status);
+}
 int PMPI_Cancel(MPI_Request* request) {
   const Entered state("MPI_Cancel");
   Request* const found = state->request(*request);

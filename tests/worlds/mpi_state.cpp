@@ -39,6 +39,7 @@ MpiState::MpiState(Scheduler& the_scheduler, const Net& the_net, int count)
     : scheduler(the_scheduler), net(the_net), ranks(count) {
   std::vector<int> all(count);
   std::iota(all.begin(), all.end(), 0);
+  end = std::make_unique<Comm>(0, all);
   comms[MPI_COMM_WORLD] = std::make_shared<Comm>(MPI_COMM_WORLD, all);
 }
 
@@ -162,6 +163,7 @@ Meeting& MpiState::meet(Comm& comm, const std::string& name, Meeting::Part part,
     return true;
   };
   if (!complete()) meeting.waits.push_back(scheduler.me());
+  mine().polls = false;  // whatever it did before, as in functions of attributes
   while (!complete()) scheduler.pause(kNever);
   return meeting;
 }

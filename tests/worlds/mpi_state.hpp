@@ -64,6 +64,7 @@ struct Meeting {
     std::vector<char> data;
     std::vector<std::int64_t> words;
     Time at = 0;
+    Request* request = nullptr;  // of a call that does not block: it ends when all have come
   };
   std::vector<std::optional<Part>> parts;  // one for each rank of the communicator
   std::vector<int> waits;                  // ranks of the world
@@ -77,6 +78,7 @@ struct Comm {
   std::vector<int> members;             // ranks of the world
   std::unordered_map<int, int> places;  // of members
   std::map<std::uint64_t, Meeting> meetings;
+  std::map<std::uint64_t, Meeting> begun;  // of calls that do not block
   bool spoiled = false;  // a rank has asked wrongly: later calls of the ranks may not fit
   Comm(int number, std::vector<int> ranks);
   [[nodiscard]] int rank_of(int member) const;  // -1: none
@@ -85,6 +87,7 @@ struct Comm {
 /// What one rank knows of a communicator.
 struct LocalComm {
   std::uint64_t calls = 0;
+  std::uint64_t begun = 0;  // calls that do not block
   std::map<int, void*> attributes;
   MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
   std::string name;
@@ -152,6 +155,7 @@ class MpiState {
   Net net;
   std::vector<RankState> ranks;
   std::map<int, std::shared_ptr<Comm>> comms;
+  std::unique_ptr<Comm> end;        // of all ranks, for MPI_Finalize
   std::vector<std::string> faults;  // what the library did wrong
   int next_comm = 1;
   std::uint64_t messages = 0;

@@ -53,7 +53,6 @@ void Rank::break_at_end() {
   if (fault == "receive") PMPI_Irecv(&word, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, &request);
   if (fault == "stuck") PMPI_Recv(&word, 1, MPI_INT, 0, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (fault == "late") scheduler_.spend(7200 * kSecond);
-  if (fault == "barrier") PMPI_Barrier(MPI_COMM_WORLD);
   if (fault == "memory") {
     const HeapOwner owner(scheduler_.me());
     (void)new std::vector<char>(100'000);
@@ -180,15 +179,25 @@ bool Rank::ask_wrongly(const Step& step, const Arguments& right, Buffers& buffer
     findings_.unchecked.insert({number, comm});
   }
   if (wrong == Wrong::freed && comm != MPI_COMM_WORLD) PMPI_Comm_free(&comm);
-  if (!goes_on && wrong != Wrong::op) Within()->comms.at(asked.comm)->spoiled = true;
+  if (wrong == Wrong::freed || (is_refused(wrong) && !goes_on)) spoil(asked.comm);
   int code = call(step, asked, buffers);
   buffers.none = false;
+  if (!goes_on) note_error(asked.comm, code);
   if (breaks("refused")) code = MPI_SUCCESS;
   if (code == MPI_SUCCESS && is_refused(wrong)) {
     findings_.fault("step " + std::to_string(number) + ", rank " + std::to_string(scheduler_.me()) +
                     ": wrong arguments are not refused");
   }
   return goes_on;
+}
+
+/// From now on the calls of the communicator's ranks may not fit.
+void Rank::spoil(MPI_Comm comm) { Within()->comms.at(comm)->spoiled = true; }
+
+/// Other errors than the MPI library's own, of messages that do not fit, end the communicator's use
+/// on some ranks before others.
+void Rank::note_error(MPI_Comm comm, int code) {
+  if (code != MPI_SUCCESS && code != MPI_ERR_TRUNCATE) spoil(comm);
 }
 
 int Rank::call(const Step& step, const Arguments& asked, Buffers& buffers) {
@@ -198,6 +207,7 @@ int Rank::call(const Step& step, const Arguments& asked, Buffers& buffers) {
   return ours([&] {
     if (breaks("exception")) throw std::bad_alloc();
     if (breaks("growth")) (void)operator new(1);
+    if (breaks("barrier")) PMPI_Barrier(comm);
     switch (step.kind) {
       case Kind::allreduce:
         return latecomer_allreduce(mine, got, count, type, op, comm);
@@ -227,6 +237,7 @@ void Rank::finish(const Step& step, const Called& called, int me, int size, int 
   if (breaks("bits")) got[0] ^= 1;         // its last bit
   if (code != MPI_SUCCESS) {
     ++findings_.outcome.told;
+    if (findings_.excused(comm)) note_error(comm, code);
     if (world_.dies < 0 && !findings_.excused(comm)) {
       findings_.fault("step " + std::to_string(called.first) + ", rank " +
                       std::to_string(scheduler_.me()) + ": error: " + latecomer_last_error());

@@ -12,7 +12,6 @@
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/settings/defaults.hpp"
-#include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
 namespace {
@@ -43,15 +42,6 @@ Outcome exchange_arrivals(CommState& state, const Entry& entry) {
   return outcome;
 }
 
-int min_over_ranks(CommState& state, Review& review) {
-  const ReleasedCommLock released(state.lock);
-  const auto count = static_cast<int>(review.values().size());
-  return UserCode::run([&] {
-    return PMPI_Allreduce(MPI_IN_PLACE, review.values().data(), count, MPI_DOUBLE, MPI_MIN,
-                          state.comm);
-  });
-}
-
 }  // namespace
 
 Outcome note_arrivals(CommState& state) {
@@ -76,10 +66,10 @@ Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
   Review all = state.chooser.review(*ending.call_class, may_connect(state));
   all.offer(inheritance.state_hash());
-  if (state.identity) {
-    if (!review_by_meeting(state, *state.identity, problem, all)) return ending;
-  } else if (const int code = min_over_ranks(state, all); code != MPI_SUCCESS) {
-    if (ending.code == MPI_SUCCESS) ending.code = code;
+  const bool merged = state.identity ? review_by_meeting(state, *state.identity, problem, all)
+                                     : review_by_reductions(state, *ending.call_class, all);
+  if (!merged) {
+    Chooser::defer(*ending.call_class);
     return ending;
   }
   if (all.agreed()) {

@@ -18,4 +18,10 @@ namespace latecomer {
 [[nodiscard]] bool review_by_meeting(CommState& state, const Identity& identity,
                                      const Problem& problem, Review& review);
 
+/// Merges them by reductions on the program's communicator, which are not mixed up with its
+/// blocking calls. Returns false, on all ranks, if some did not come in time or review other calls,
+/// as after wrong arguments on one rank; then none is merged on this communicator any more.
+[[nodiscard]] bool review_by_reductions(CommState& state, const CallClass& call_class,
+                                        Review& review);
+
 }  // namespace latecomer

@@ -136,8 +136,8 @@ std::uint64_t fingerprint(MPI_Comm comm, Rank me, Rank ranks) {
 
 bool leave_to_successor(CommState& state) {
   const StateHash state_hash = state.chooser.state_hash();
-  const bool usable =
-      state.broken.empty() && !state.resources_failed && state.settings != Settings::different;
+  const bool usable = state.broken.empty() && !state.resources_failed && !state.reviews_missed &&
+                      state.settings != Settings::different;
   if (state_hash == 0 || !usable || !Predecessors::instance().open()) return false;
   const bool threads = state.async_progress != nullptr;
   if (threads) {
