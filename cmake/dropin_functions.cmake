@@ -330,7 +330,7 @@ endforeach()
 set(made "Made by cmake/dropin_functions.cmake from src/dropin/functions.txt.")
 file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 // @made@
-#include "dropin/library_calls.hpp"
+#include "dropin/fast_path.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/unseen.hpp"

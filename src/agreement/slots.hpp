@@ -1,6 +1,6 @@
 // The slots of a process, by which links on one communicator stay apart (runtime/connection/
-// shared_comm.hpp). A process never uses one again: messages that nobody receives may be under way
-// there.
+// internal_comm.hpp). A process never uses one again: messages that nobody receives may be under
+// way there.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/reproducible.hpp"
-#include "runtime/report/waits.hpp"
+#include "runtime/report/job_summary.hpp"
 #include "runtime/trace/stamps.hpp"
 
 namespace latecomer::matching {

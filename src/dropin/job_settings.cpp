@@ -21,7 +21,7 @@
 #include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
-#include "runtime/trace/process_file.hpp"
+#include "runtime/trace/recorder.hpp"
 
 namespace latecomer {
 namespace {

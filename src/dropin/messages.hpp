@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "dropin/fast_path.hpp"
-#include "dropin/operation.hpp"
+#include "dropin/message_records.hpp"
 #include "trace/records.hpp"
 
 namespace latecomer::messages {

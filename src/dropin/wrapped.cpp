@@ -9,7 +9,6 @@
 #include "capi/mpi/guard.hpp"
 #include "dropin/activity.hpp"
 #include "dropin/fast_path.hpp"
-#include "dropin/library_calls.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/unseen.hpp"

@@ -7,7 +7,7 @@
 
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
-#include "runtime/connection/agreement.hpp"
+#include "runtime/connection/meeting.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/progress/async_progress.hpp"

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "runtime/call/datatypes.hpp"
-#include "runtime/call/operators.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -10,10 +10,9 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/call/operators.hpp"
-#include "transports/mpi/datatype.hpp"
+#include "transports/mpi/buffers.hpp"
 #include "transports/mpi/layout.hpp"
-#include "transports/mpi/returned_errors_everywhere.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer::testing {
 namespace {

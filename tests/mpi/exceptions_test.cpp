@@ -13,7 +13,7 @@
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/call/run.hpp"
-#include "transports/mpi/returned_errors_everywhere.hpp"
+#include "transports/mpi/user_code.hpp"
 #include "variable.hpp"
 #include "with_thread.hpp"
 

@@ -7,9 +7,8 @@
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/connection/connect.hpp"
-#include "runtime/connection/hosts.hpp"
 #include "runtime/progress/progress_thread.hpp"
-#include "transports/mpi/returned_errors_everywhere.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -10,7 +10,7 @@
 #include "communicator.hpp"
 #include "runner.hpp"
 #include "runtime/progress/plan_channel.hpp"
-#include "transports/mpi/tags.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "communicator.hpp"
 #include "runner.hpp"
-#include "runtime/connection/shared_comm.hpp"
+#include "runtime/connection/internal_comm.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer::testing {

@@ -12,7 +12,7 @@
 #include "communicator.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
-#include "runtime/call/operators.hpp"
+#include "runtime/call/datatypes.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {

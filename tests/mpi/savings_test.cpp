@@ -1,12 +1,11 @@
 // The estimate of the time that was saved: right for times that are known, silent where nothing is
 // known, and its range holds the truth as often as it says.
-#include "runtime/report/savings.hpp"
-
 #include <cmath>
 
 #include "base/reproducible.hpp"
 #include "communicator.hpp"
 #include "runtime/report/job_summary.hpp"
+#include "runtime/report/statistics.hpp"
 
 namespace latecomer::testing {
 namespace {

@@ -1,6 +1,4 @@
 // Scratch memory that all communicators share.
-#include "transports/mpi/scratch.hpp"
-
 #include <vector>
 
 #include "allocations.hpp"
@@ -9,6 +7,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
+#include "transports/mpi/memory.hpp"
 #include "variable.hpp"
 
 namespace latecomer::testing {

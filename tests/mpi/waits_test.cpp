@@ -1,7 +1,5 @@
 // Who waits for whom: by definitions that are shared with the reports of traces, from samples that
 // all ranks choose alike, and without estimates that cannot be true.
-#include "runtime/report/waits.hpp"
-
 #include <cmath>
 #include <set>
 

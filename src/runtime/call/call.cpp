@@ -6,7 +6,6 @@
 
 #include "runtime/call/datatypes.hpp"
 #include "runtime/call/native.hpp"
-#include "runtime/call/operators.hpp"
 #include "transports/mpi/layout.hpp"
 #include "transports/mpi/user_code.hpp"
 

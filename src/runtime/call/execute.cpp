@@ -10,7 +10,6 @@
 #include "base/arithmetic.hpp"
 #include "runtime/call/datatypes.hpp"
 #include "runtime/call/learning.hpp"
-#include "runtime/call/operators.hpp"
 #include "runtime/call/states.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/report/ledger.hpp"
@@ -103,7 +102,7 @@ std::optional<Seconds> estimate_error(const std::vector<Seconds>& expected,
   return sum / static_cast<Seconds>(actual.size());
 }
 
-/// The time of a watched call, to be compared with other calls' (runtime/report/savings.hpp).
+/// The time of a watched call, to be compared with other calls' (runtime/report/statistics.hpp).
 Savings::Timed timed_call(const Problem& problem, const Watch& watch) {
   const std::vector<Seconds>& arrivals = watch.last();
   if (arrivals.empty()) return {};

@@ -6,10 +6,10 @@
 
 #include "algorithms/plans.hpp"
 #include "runtime/call/host_buffers.hpp"
-#include "runtime/connection/agreement.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
 #include "runtime/connection/connect.hpp"
+#include "runtime/connection/meeting.hpp"
 #include "runtime/connection/predecessors.hpp"
 #include "runtime/settings/defaults.hpp"
 

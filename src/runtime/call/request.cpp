@@ -1,7 +1,7 @@
 #include "runtime/call/request.hpp"
 
 #include "base/error.hpp"
-#include "runtime/call/operators.hpp"
+#include "runtime/call/datatypes.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/report/log.hpp"
 #include "transports/mpi/buffers.hpp"

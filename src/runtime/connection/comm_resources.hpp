@@ -10,7 +10,6 @@
 #include "base/error.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
-#include "runtime/connection/hosts.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "runtime/connection/sleeping.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "agreement/notices.hpp"
+#include "transports/mpi/link.hpp"
 #include "transports/mpi/mailbox.hpp"
-#include "transports/mpi/tags.hpp"
 
 namespace latecomer {
 

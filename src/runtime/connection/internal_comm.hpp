@@ -1,11 +1,13 @@
 // What messages of ours between the ranks of a communicator use: an MPI communicator beside the
-// program's, or a part of the one that a drop-in library has (shared_comm.hpp).
+// program's, or a part of the one that a drop-in library has.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <utility>
 
+#include "agreement/slots.hpp"
 #include "transports/mpi/link.hpp"
 
 namespace latecomer {
@@ -43,3 +45,26 @@ class InternalComm {
 [[nodiscard]] int make_beside(MPI_Comm user, MPI_Comm& comm);
 
 }  // namespace latecomer
+
+namespace latecomer::shared_comm {
+
+// The MPI communicator that all links of a drop-in library share: all ranks of MPI_COMM_WORLD, made
+// once, in MPI_Init. A link is some of its ranks and a range of its tags (a slot), so that linking
+// ranks makes no communicator: some MPI libraries do not survive it where other threads make some,
+// and the program's are never used.
+
+/// Collective over MPI_COMM_WORLD. Returns MPI's code.
+[[nodiscard]] int make();
+/// True if it was made.
+[[nodiscard]] bool exists();
+/// All its ranks, with the tags of messages that are no link's.
+[[nodiscard]] const Link& link();
+
+// As those of Slots, by any thread; take() only if the communicator has tags for such a slot.
+[[nodiscard]] Slot propose(Slot above);
+[[nodiscard]] bool take(Slot slot);
+void give_back(Slot slot);
+/// The link of these ranks by a slot that all of them took.
+[[nodiscard]] Link link_of(Slot slot, std::shared_ptr<const Members> members, Rank me);
+
+}  // namespace latecomer::shared_comm

@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/types.hpp"
@@ -35,7 +38,7 @@ struct Introduction {
   std::uint64_t node = 0;       // of processes that can share memory
   std::uint64_t per_node = 0;   // ranks that may share a node (node_sharing.hpp); 0: all
   std::uint64_t number = 0;     // of CommResources that this process has made; rank 0's counts
-  std::uint64_t slot = 0;       // that this process proposes (shared_comm.hpp); 0: none is needed
+  std::uint64_t slot = 0;       // that this process proposes (internal_comm.hpp); 0: none is needed
   std::uint64_t device = 0;     // 1: it has passed memory of a device (host_buffers.hpp)
   std::array<char, 64> host{};  // its name, cut off if it is longer; for messages
   SettingHashes settings;
@@ -64,5 +67,21 @@ using Introductions = std::vector<Introduction>;
 
 /// True if a rank has passed memory of a device.
 [[nodiscard]] bool any_passes_device_memory(const Introductions& all);
+
+// The names of the hosts on which a communicator's ranks run, for messages.
+
+class Hosts {
+ public:
+  explicit Hosts(const Introductions& all);
+
+  /// "; rank 1 is on host n3, rank 2 on host n4", of the first few of these ranks; "" for none.
+  [[nodiscard]] std::string whereabouts(std::span<const Rank> ranks) const;
+  /// The same, of the ranks that a message names: "rank 3".
+  [[nodiscard]] std::string whereabouts(std::string_view message) const;
+
+ private:
+  std::vector<std::string> names_;      // of the hosts
+  std::vector<std::uint32_t> indices_;  // into names_, by rank: four bytes each
+};
 
 }  // namespace latecomer

@@ -19,7 +19,6 @@
 #include "runtime/comm_state.hpp"
 #include "runtime/progress/plan_channel.hpp"
 #include "runtime/progress/progress_thread.hpp"
-#include "runtime/progress/sequencer.hpp"
 
 namespace latecomer {
 

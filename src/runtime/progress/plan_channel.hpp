@@ -1,16 +1,47 @@
-// Messages between the progress threads of a communicator: requests for the plan of a call,
-// announcements, and reports of expected arrivals. Each names its call; one that arrives too late
-// is ignored.
+// What the progress threads of a communicator tell each other of calls: requests for plans, rank
+// 0's answers, and the signatures by which a rank knows a call.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "runtime/progress/call_signature.hpp"
+#include "runtime/call/call.hpp"
 #include "transports/mpi/mailbox.hpp"
 
 namespace latecomer {
+
+// The signature of a call: built-in operators and datatypes as numbers that are equal on all ranks,
+// so that a rank can know a call before it enters it.
+
+/// The properties of a call that all ranks share.
+struct CallSignature {
+  std::uint64_t count = 0;  // of the whole vector
+  std::uint16_t op = 0;
+  std::uint16_t type = 0;
+  std::uint16_t collective = 0;
+  std::int32_t root = 0;
+
+  bool operator==(const CallSignature&) const = default;
+};
+
+/// Nothing for the user's operators and datatypes, for pairs of numbers, and for parts of different
+/// lengths.
+[[nodiscard]] std::optional<CallSignature> signature_of(const Call& call, Rank ranks, Rank me);
+
+/// True if the signature is one of a call of `ranks` ranks; the functions below require it.
+[[nodiscard]] bool is_valid(const CallSignature& signature, Rank ranks);
+
+[[nodiscard]] MPI_Op op_of(const CallSignature& signature);
+[[nodiscard]] MPI_Datatype type_of(const CallSignature& signature);
+/// The problem, not in place.
+[[nodiscard]] Problem problem_of(const CallSignature& signature, Rank ranks);
+
+// Messages between the progress threads of a communicator: requests for the plan of a call,
+// announcements, and reports of expected arrivals. Each names its call; one that arrives too late
+// is ignored.
 
 struct PlanMessage {
   enum class Kind : std::uint64_t {
@@ -55,6 +86,43 @@ class PlanChannel {
   Rank ranks_;
   std::uint64_t owner_;
   Mailbox mailbox_;
+};
+
+// The state with which rank 0 of a communicator plans calls for all ranks: the requests for plans,
+// and the reported arrivals.
+
+class Sequencer {
+ public:
+  explicit Sequencer(Rank ranks) : reports_(static_cast<std::size_t>(ranks)) {}
+
+  /// Notes that a rank is in a call, and has no plan.
+  void note_request(const PlanMessage& request) {
+    requested_.try_emplace(request.call, request.signature);
+  }
+  void note_report(Rank from, const PlanMessage& report);
+  /// The signature of `call`, if a plan was requested for it.
+  [[nodiscard]] std::optional<CallSignature> requested(std::uint64_t call) const;
+  /// Forgets requests for calls up to this one, which are planned.
+  void forget(std::uint64_t call) {
+    requested_.erase(requested_.begin(), requested_.upper_bound(call));
+  }
+
+  /// The arrivals to plan `call` with, in seconds after the earliest: the forecast from earlier
+  /// calls (empty: there is none), blended with the ranks' reports. A report has the weight of the
+  /// part of the computation that it rests on, and full weight without a forecast. `now` on the
+  /// clock of the reports: one rank has arrived.
+  [[nodiscard]] std::vector<Seconds> blend(std::uint64_t call, std::vector<Seconds> forecast,
+                                           Seconds now) const;
+
+ private:
+  struct Report {
+    std::uint64_t call = 0;  // 0: none
+    Seconds arrival = 0;
+    double weight = 0;
+  };
+
+  std::map<std::uint64_t, CallSignature> requested_;  // by call
+  std::vector<Report> reports_;                       // the last of each rank
 };
 
 }  // namespace latecomer

@@ -15,8 +15,7 @@
 #include "runtime/settings/environment.hpp"
 #include "transports/mpi/backoff.hpp"
 #include "transports/mpi/mailbox.hpp"
-#include "transports/mpi/scratch.hpp"
-#include "transports/mpi/staging.hpp"
+#include "transports/mpi/memory.hpp"
 
 namespace latecomer {
 namespace {

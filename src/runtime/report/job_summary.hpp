@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/types.hpp"
 #include "latecomer/latecomer_mpi.h"
-#include "runtime/report/savings.hpp"
+#include "runtime/report/statistics.hpp"
 
 namespace latecomer {
 
@@ -29,7 +30,7 @@ struct WaitingPlace {
   Seconds lateness = 0;     // its own, in their sum
 };
 
-/// Who waited for whom; seconds are sums over the calls (runtime/report/waits.hpp).
+/// Who waited for whom; seconds are sums over the calls (runtime/report/job_summary.hpp).
 struct JobWaits {
   std::vector<Seconds> waiting;  // by rank of MPI_COMM_WORLD
   std::vector<Seconds> moving;
@@ -72,5 +73,27 @@ struct JobSummary {
 /// Two or three sentences.
 [[nodiscard]] std::string describe(const JobSummary& job);
 [[nodiscard]] std::string json(const JobSummary& job);
+
+// Sums over calls whose arrivals are known of who waits for whom (lateness/calls.hpp).
+
+/// Sums over calls of the same ranks, by their place.
+struct Waits {
+  explicit Waits(std::size_t ranks = 0)
+      : waiting(ranks), moving(ranks), cost(ranks), lateness(ranks), last(ranks) {}
+
+  /// Adds a call of at least one rank. Times are those of one clock. `by_all`: nobody can leave the
+  /// call before all have entered it, whatever clocks say that are not exact.
+  void add(std::span<const Seconds> arrivals, std::span<const Seconds> exits, bool by_all = false);
+  /// Takes away what was added as `other`.
+  void remove(const Waits& other);
+  [[nodiscard]] Seconds all_waiting() const;
+
+  std::uint64_t calls = 0;
+  std::vector<Seconds> waiting;
+  std::vector<Seconds> moving;
+  std::vector<Seconds> cost;      // that the others waited for it
+  std::vector<Seconds> lateness;  // after the median arrival, or the other of two; negative: before
+  std::vector<double> last;       // calls in which it alone came last
+};
 
 }  // namespace latecomer

@@ -7,8 +7,8 @@
 #include "base/json.hpp"
 #include "base/parse.hpp"
 #include "latecomer/latecomer.h"
-#include "runtime/report/counters.hpp"
 #include "runtime/report/log.hpp"
+#include "runtime/report/statistics.hpp"
 #include "runtime/settings/environment.hpp"
 
 namespace latecomer {

@@ -16,7 +16,7 @@
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/settings.hpp"
-#include "transports/mpi/tags.hpp"
+#include "transports/mpi/link.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {

@@ -5,7 +5,7 @@
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/settings/wisdom_file.hpp"
-#include "transports/mpi/tags.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer {
 namespace {

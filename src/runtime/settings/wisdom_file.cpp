@@ -16,8 +16,8 @@
 #include "choose/wisdom.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/progress/progress_thread.hpp"
+#include "runtime/report/ledger.hpp"
 #include "runtime/report/log.hpp"
-#include "runtime/report/stats_file.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 

@@ -2,16 +2,124 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "base/error.hpp"
+#include "base/files.hpp"
 #include "base/reproducible.hpp"
+#include "latecomer/latecomer.h"
 #include "runtime/comm_state.hpp"
-#include "runtime/trace/members.hpp"
-#include "runtime/trace/process_file.hpp"
+#include "runtime/connection/introduction.hpp"
+#include "runtime/report/ledger.hpp"
+#include "runtime/report/log.hpp"
+#include "runtime/report/stats_report.hpp"
+#include "runtime/settings/environment.hpp"
 
 namespace latecomer::trace {
+
+std::uint32_t Names::site(const void* address) try {
+  if (address == last_site_.first) return last_site_.second;
+  const auto found = sites_.find(address);
+  const bool is_known = found != sites_.end();
+  const std::uint32_t number = is_known             ? found->second
+                               : address == nullptr ? 0
+                                                    : id(name_of_site(address));
+  if (!is_known && sites_.size() < kMostTexts) sites_.emplace(address, number);
+  last_site_ = {address, number};
+  return number;
+} catch (const std::bad_alloc&) {
+  return 0;
+}
+
+}  // namespace latecomer::trace
+
+namespace latecomer {
+
+std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::vector<int> found(ranks.size());
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(group, size, ranks.data(), world, found.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  constexpr int kNowhere = MPI_UNDEFINED;
+  std::replace(found.begin(), found.end(), kNowhere, -1);
+  return {found.begin(), found.end()};
+}
+
+std::uint64_t common_name(const CommState& state) {
+  return state.identity ? state.identity->name : 0;
+}
+
+std::uint64_t key_of(const std::vector<std::int32_t>& members) { return fnv1a(std::span(members)); }
+
+}  // namespace latecomer
+
+namespace latecomer::trace {
+namespace {
+
+constexpr const char* kFolder = "LATECOMER_TRACE";
+constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
+
+void (*report)(const std::string& line) = log_line;
+
+Header header_of_process() {
+  int rank = 0;
+  int ranks = 1;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  PMPI_Get_processor_name(name, &length);
+  Header header = header_of(rank, ranks, name, latecomer_version());
+  header.clock = introduction_of_place().clock;
+  return header;
+}
+
+}  // namespace
+
+std::uint64_t limit_of_file() {
+  const auto text = environment(kBytes);
+  if (!text) return kDefaultBytes;
+  try {
+    return read_limit(*text);
+  } catch (const Error& error) {
+    report_unused(kBytes, error.what());
+    return kDefaultBytes;
+  }
+}
+
+std::unique_ptr<File> make_file() {
+  const auto pattern = environment(kFolder);
+  if (!pattern) return nullptr;
+  Header header = header_of_process();
+  header.limit = limit_of_file();
+  const std::string folder = from_first_folder(stats_file_name(*pattern, header.rank));
+  std::string why;
+  auto made = File::make(folder, header, why);
+  if (!made) {
+    report(std::string(kFolder) + ": rank " + std::to_string(header.rank) +
+           " cannot write a trace in '" + folder + "' (" + why + ')');
+  }
+  return made;
+}
+
+void report_missing(const std::string& what, int obstacle) {
+  const std::string why = obstacle != 0 ? "cannot grow (" + meaning_of_error(obstacle) + ')'
+                                        : std::string("is full: set ") + kBytes + " to more";
+  report(what + " are not in the trace, whose file " + why);
+}
+
+void report_to(void (*to)(const std::string& line)) { report = to; }
+
 namespace {
 
 constexpr std::size_t kListed = std::tuple_size_v<decltype(Members::ranks)>;

@@ -1,18 +1,83 @@
-// Adds records to the trace file of this process; all threads may do so.
+// The trace file of this process: whether there is one, what it names, and the records that threads
+// add.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "runtime/trace/names.hpp"
-#include "runtime/trace/process_file.hpp"
+#include "base/types.hpp"
+#include "trace/trace_file.hpp"
+#include "transports/mpi/mpi.hpp"
+
+namespace latecomer::trace {
+
+// The names of things and of places in the program, as a trace file has them: each is written once,
+// and records name it by its id.
+
+class Names {
+ public:
+  explicit Names(File& file) : file_(file) { (void)id(""); }
+
+  /// The id of a text; 0, the empty text's, where there is no room.
+  std::uint32_t id(std::string_view words) { return texts_(file_, words); }
+  /// That of the name of a place in the program.
+  std::uint32_t site(const void* address);
+
+ private:
+  File& file_;
+  Texts texts_;
+  std::unordered_map<const void*, std::uint32_t> sites_;
+  std::pair<const void*, std::uint32_t> last_site_{nullptr, 0};
+};
+
+}  // namespace latecomer::trace
 
 namespace latecomer {
+
+// Communicators as traces know them: by their members, and by how they were made.
+
 struct CommState;
-}
+
+/// The members of a communicator of so many ranks, by their ranks of MPI_COMM_WORLD; -1 for others.
+[[nodiscard]] std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size);
+
+/// The name that all ranks have for it, whichever they use first; 0: it was made in a way that
+/// gives none, so that ranks number those with the same members as they come to use them.
+[[nodiscard]] std::uint64_t common_name(const CommState& state);
+
+/// A hash of the members.
+[[nodiscard]] std::uint64_t key_of(const std::vector<std::int32_t>& members);
+
+}  // namespace latecomer
+
+namespace latecomer::trace {
+
+// The trace file of this process, if LATECOMER_TRACE names a folder.
+
+/// The most bytes of a file, by LATECOMER_TRACE_BYTES; what cannot be read is reported.
+[[nodiscard]] std::uint64_t limit_of_file();
+/// After MPI_Init. Null: there is to be none, or it cannot be made, which is reported.
+[[nodiscard]] std::unique_ptr<File> make_file();
+/// Reports what is not in it, since it is full or could not grow.
+void report_missing(const std::string& what, int obstacle);
+/// Who says what is wrong with the file, in place of this process's stderr.
+void report_to(void (*report)(const std::string& line));
+
+}  // namespace latecomer::trace
+
+namespace latecomer {
+
+// Adds records to the trace file of this process; all threads may do so.
+
+struct CommState;
+}  // namespace latecomer
 
 namespace latecomer::trace {
 

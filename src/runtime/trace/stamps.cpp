@@ -6,7 +6,7 @@
 #include <new>
 
 #include "runtime/comm_state.hpp"
-#include "runtime/trace/members.hpp"
+#include "runtime/trace/recorder.hpp"
 
 namespace latecomer::stamps {
 namespace {

@@ -3,16 +3,42 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <utility>
 #include <vector>
 
 #include "protocol/transport.hpp"
+#include "transports/mpi/memory.hpp"
 #include "transports/mpi/mpi.hpp"
-#include "transports/mpi/open_requests.hpp"
-#include "transports/mpi/staging.hpp"
 
 namespace latecomer {
+
+// Tests requests so that errors go to their communicator. Which MPI function does that depends on
+// the library.
+
+/// The requests of one poll. Its memory is kept from poll to poll.
+class OpenRequests {
+ public:
+  struct Ended {
+    std::size_t index;  // in the order in which requests were added
+    int code;
+    MPI_Status status;
+  };
+
+  void clear() { requests_.clear(); }
+  void add(MPI_Request request) { requests_.push_back(request); }
+  /// Returns the requests that ended; they are no longer valid.
+  const std::vector<Ended>& test();
+
+ private:
+  std::vector<MPI_Request> requests_;
+  std::vector<Ended> ended_;
+#ifdef OPEN_MPI
+  std::vector<int> indices_;
+  std::vector<MPI_Status> statuses_;
+#endif
+};
 
 // Ends requests that no call waits for any more.
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "transports/mpi/packing.hpp"
+#include "transports/mpi/buffers.hpp"
 
 namespace latecomer {
 namespace {

@@ -12,7 +12,7 @@
 #include "schedule/placement.hpp"
 #include "transports/mpi/buffers.hpp"
 #include "transports/mpi/channels.hpp"
-#include "transports/mpi/tags.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer {
 

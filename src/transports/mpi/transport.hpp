@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "protocol/protocol.hpp"
-#include "transports/mpi/control_channel.hpp"
-#include "transports/mpi/local.hpp"
+#include "transports/mpi/buffers.hpp"
+#include "transports/mpi/mailbox.hpp"
 #include "transports/mpi/messages.hpp"
 #include "transports/mpi/node_flags.hpp"
 #include "transports/node/node_memory.hpp"

@@ -5,7 +5,7 @@
 
 #include "patterns/trees.hpp"
 #include "runtime/connection/blocking_channel.hpp"
-#include "transports/mpi/tags.hpp"
+#include "transports/mpi/link.hpp"
 
 namespace latecomer {
 namespace {
