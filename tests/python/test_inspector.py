@@ -261,3 +261,30 @@ def test_names_of_files():
     assert not inspector.fits("train.log")
     assert not inspector.fits("rank0.jsonl")
     assert made.ID.startswith("0x")
+
+
+def test_a_line_that_is_left_out_is_not_lost_by_the_plug_in(tmp_path):
+    """One line is no JSON, one has an odd length, one was timed by the host; one is missing."""
+    calls = [line(0, number, 0.001, ranks=2) for number in range(20)]
+    calls[3] = calls[3][:50]
+    calls[6] = calls[6].replace('"coll_exec_time_us":1000', '"coll_exec_time_us":-5')
+    calls[9] = line(0, 9, 0.001, ranks=2, source="collective_cpu")
+    store(tmp_path, [*calls[:12], *calls[13:]], 0)
+    store(tmp_path, [line(1, number, 0.002, ranks=2) for number in range(20)], 1)
+    trace = read(tmp_path)
+    told = " ".join(trace.remarks)
+    assert "LL_RING_SIZE sets its size (1), such as rank 0" in told
+    assert (
+        "lines that tell no call of a rank: right would be header, metadata and coll_perf (2)"
+        in told
+    )
+    store(tmp_path, calls, 0)
+    assert not any("lacks between" in each for each in read(tmp_path).remarks)
+
+
+def test_lines_of_another_format_version_are_told(tmp_path):
+    for rank in range(2):
+        lines = [line(rank, number, 0.001 * (rank + 1), ranks=2) for number in range(9)]
+        store(tmp_path, [each.replace("v4.0", "v5.1") for each in lines], rank)
+    (told,) = (each for each in read(tmp_path).remarks if "v5.1" in each)
+    assert told.startswith("in doubt: lines of another format than v4.0 (18), such as ")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_
 RANKS, CALLS = 3, 8
 
 
-def write(folder, late=0.004, move=0.001, host="node0", name="MPI_COMM_WORLD"):
+def write(folder, late=0.004, move=0.001, host="node0", name="MPI_COMM_WORLD", calls=CALLS):
     """An archive as Score-P's: an all-reduce of 1 MiB, and a broadcast on ranks 0 and 1."""
     otf2 = pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
-    with otf2.writer.open(str(folder), timer_resolution=1_000_000) as trace:
+    with otf2.writer.open(str(folder), timer_resolution=1_000_000,
+                          chunk_size_events=1 << 18) as trace:  # fmt: skip
         define = trace.definitions
         root = define.system_tree_node("cluster")
         ranks = []
@@ -40,7 +42,7 @@ def write(folder, late=0.004, move=0.001, host="node0", name="MPI_COMM_WORLD"):
         pair = define.comm("", group=two, parent=world)
         assert every is not None
         writers = [trace.event_writer_from_location(rank) for rank in ranks]
-        for call in range(CALLS):
+        for call in range(calls):
             begin = 1.0 + 0.1 * call
             last = begin + late
             for rank, writer in enumerate(writers):
@@ -175,6 +177,65 @@ def test_archives_that_were_cut_off_are_refused_or_read(tmp_path, part):
                                text=True, timeout=600, check=False)  # fmt: skip
         assert (ended.returncode, keep) == (0, keep), ended.stderr
         assert not ended.stdout or str(folder) in ended.stdout
+
+
+def _cut(folder, part, keep):
+    raw = (folder / part).read_bytes()
+    (folder / part).write_bytes(raw[:keep])
+    return folder
+
+
+USED = """
+import sys
+from latecomer.report.trace import read
+trace = read(sys.argv[1])
+for group in trace.groups:
+    known = group.whole()
+    late = group.arrival[known, 1] - group.arrival[known, 0]
+    print(group.size, known.sum(), abs(late - 0.004).max() if known.any() else 0)
+print(*trace.remarks, sep="\\n")
+"""
+
+
+def _used(folder):
+    """By size of the group, its calls that are known, and the remarks. In a process of its own:
+    what the library wrote here is in its memory, and it may take that for what was cut."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run([sys.executable, "-c", USED, folder], env=env, capture_output=True,
+                          text=True, timeout=600, check=True).stdout.splitlines()  # fmt: skip
+    groups = [line.split() for line in told if line[:1].isdigit()]
+    late = [float(off) for size, _, off in groups if size == "3"]
+    return {int(size): int(known) for size, known, _ in groups}, late, told[len(groups) :]
+
+
+@pytest.mark.parametrize("keep", [0, 10, 53])
+def test_a_rank_whose_event_file_was_cut_is_left_out_and_the_file_is_named(tmp_path, keep):
+    calls, _, remarks = _used(_cut(write(tmp_path / "archive"), "traces/2.evt", keep))
+    assert calls[2] == CALLS
+    assert any("traces/2.evt" in each for each in remarks)
+
+
+def test_events_before_the_cut_of_a_rank_are_used(tmp_path):
+    """The file is longer than a chunk. Behind the cut the library repeats events, without an end;
+    or it takes what another rank's events left in its memory."""
+    folder = write(tmp_path / "archive", calls=6000)
+    length = (folder / "traces/1.evt").stat().st_size
+    calls, late, remarks = _used(_cut(folder, "traces/1.evt", length * 9 // 10))
+    assert 5390 <= calls[3] <= 5400
+    assert max(late) < 2e-6
+    assert any("traces/1.evt" in each for each in remarks)
+
+
+@pytest.mark.parametrize("part", ["traces.otf2", "traces.def", "traces/0.def", "traces/0.evt"])
+def test_the_file_that_was_cut_is_named(tmp_path, part):
+    """At each byte of an archive of two ranks: of one alone no call can be used."""
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    whole = Path(__file__).parent / "corpus" / "otf2"
+    for keep in range((whole / part).stat().st_size - 2):
+        folder = tmp_path / f"cut{keep}"
+        shutil.copytree(whole, folder)
+        with pytest.raises(TraceError, match=part):
+            read(_cut(folder, part, keep))
 
 
 def _dies(still):

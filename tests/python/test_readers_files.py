@@ -244,14 +244,14 @@ def test_a_link_to_a_trace_is_one(tmp_path):
 
 def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
     folder = stored(tmp_path, job())
-    opened = files.regular.opened
+    opened = files.regular_files.opened
 
     def closed(path):
         if path.name == "rank3.json":
             raise PermissionError(13, "Permission denied", str(path))
         return opened(path)
 
-    monkeypatch.setattr(files.regular, "opened", closed)
+    monkeypatch.setattr(files.regular_files, "opened", closed)
     trace = read(folder)
     assert "rank3.json: cannot be read: Permission denied" in remark(trace, "cannot be used")
     assert analyse(trace).incomplete == CALLS

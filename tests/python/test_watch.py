@@ -344,3 +344,18 @@ def test_a_full_file_tells_nothing_of_now(tmp_path):
         view = job.look(watcher, 15.0)
     assert view.late == ()
     assert sentence(view).startswith("Nobody is named: the files of rank 2 are full")
+
+
+@pytest.mark.parametrize("junk", [b"junk" * 200, b"x", native.MAGIC + b"\xff" * 600])
+def test_a_file_that_is_no_trace_is_named_with_what_is_wrong(tmp_path, junk):
+    job = late_job(tmp_path / "trace", 1, [], seconds=5)
+    with job.watcher() as watcher:
+        path = job.folder / "rank-1.trace"
+        del job.whole[path]
+        path.write_bytes(junk)
+        view = job.look(watcher, 3.0)
+        told = sentence(view)
+        assert "3 of 4 ranks are there; the file of rank 1 cannot be read, " in told
+        assert f"{path}: it" in told
+        path.write_bytes(native.MAGIC + bytes(100))  # one that is being written
+        assert sentence(job.look(watcher, 3.5)).endswith("not yet: rank 1.")

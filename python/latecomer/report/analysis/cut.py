@@ -69,7 +69,8 @@ def _with_origin(found: Lateness) -> Lateness:
     if found.trace.messages is not None:
         found.origin = begun = origin(found.trace)
         found.ranks = replace(found.ranks, cost=begun.cost, waiting=begun.waiting,
-                              moving=begun.moving)  # fmt: skip
+                              moving=begun.moving, waited=begun.waiting,
+                              moved=begun.moving)  # fmt: skip
         if idle_time(found.trace) >= FLOOR * found.ranks.run.sum():
             found.idle = origin(as_if_idle(found.trace))
     return found

@@ -85,8 +85,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     common = Facts(
         ranks=trace.ranks,
         run=float(ranks.run.sum()),
-        waiting=float(ranks.waiting.sum()),
-        moving=float(ranks.moving.sum()),
+        waiting=float(ranks.waited.sum()),
+        moving=float(ranks.moved.sum()),
         whole=Facts.whole if trace.between else "the time in collectives",
         unseen=unseen,
         folder=trace.source,
@@ -114,7 +114,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
                     one_place=not late and one_place(found))  # fmt: skip
     if late:
         named = replace(
-            named, cost=float(ranks.cost[late].sum()), others=waiters(ranks.waiting, late)
+            named, cost=float(ranks.charged[late].sum()), others=waiters(ranks.waiting, late)
         )
         if where:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,

@@ -20,6 +20,7 @@ from ...core.compiled import core
 from ..trace.model import Group, Trace, earliest, latest
 from ..trace.waits import synchronising
 from .call_sites import Places, Site
+from .covered import once
 from .graph import Graph, graph_of
 from .origin import Origin
 from .time_parts import Parts, split
@@ -45,6 +46,14 @@ class Ranks:
     median: Floats  # of the lateness, seconds
     correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
     run: Floats  # seconds from its begin to its end; of a trace without what is between, in calls
+    waited: Floats  # as `waiting` and ...
+    moved: Floats  # ... `moving`, but time in several calls counts once: see covered.py
+
+    @property
+    def charged(self) -> Floats:
+        """`cost`, all of which together is the time that all ranks waited."""
+        waiting, waited = float(self.waiting.sum()), float(self.waited.sum())
+        return self.cost if waited == waiting else self.cost * (waited / waiting)
 
 
 @dataclass
@@ -128,12 +137,12 @@ class Lateness:
     @property
     def waiting_share(self) -> float:
         """Waiting of all ranks, as a part of the run times of all ranks."""
-        return float(self.ranks.waiting.sum() / max(self.ranks.run.sum(), 1e-300))
+        return float(self.ranks.waited.sum() / max(self.ranks.run.sum(), 1e-300))
 
     @property
     def moving_share(self) -> float:
         """The same of moving data."""
-        return float(self.ranks.moving.sum() / max(self.ranks.run.sum(), 1e-300))
+        return float(self.ranks.moved.sum() / max(self.ranks.run.sum(), 1e-300))
 
     @property
     def latest(self) -> int | None:
@@ -171,6 +180,7 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
         incomplete += len(group) - found.complete
         groups.append(found.result())
         sites += found.sites()
+    waited, moved = once(trace, sums["waiting"], sums["moving"])
     ranks = Ranks(
         **sums,
         lateness=moments[1] / np.maximum(moments[0], 1),
@@ -178,6 +188,8 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
                          np.isfinite(np.concatenate(s)).any() else 0.0 for s in samples]),
         correlation=_correlation(moments),
         run=_run_times(trace),
+        waited=waited,
+        moved=moved,
     )  # fmt: skip
     if not trace.between:
         ranks.run = ranks.waiting + ranks.moving

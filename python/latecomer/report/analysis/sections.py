@@ -142,7 +142,7 @@ def ranks(found: Lateness) -> tuple[list[str], list[Row], str]:
             seconds(of.lateness[rank]),
             seconds(of.median[rank]),
             f"{correlation:.2f}" if np.isfinite(correlation) else "-",
-            f"{seconds(of.waiting[rank])} ({percent(of.waiting[rank] / run)})",
+            f"{seconds(of.waited[rank])} ({percent(of.waited[rank] / run)})",
             seconds(of.held_up[rank]),
         ]
         bar = [("wait", float(of.cost[rank]) / top)]
@@ -199,7 +199,7 @@ def what_if(answers: WhatIf, found: Lateness, mpi: str = "") -> dict[str, Any]:
     """How it was done, and tables: the chief answers, and the rest."""
     done = [a.replayed for a in answers.answers if a.replayed]
     top = max([answers.measured, *(each.seconds for each in done)])
-    waiting, moving = float(found.ranks.waiting.mean()), float(found.ranks.moving.mean())
+    waiting, moving = float(found.ranks.waited.mean()), float(found.ranks.moved.mean())
     first = chief(answers)
     own = _row(f"{baseline(answers, mpi)}, measured", answers.measured, waiting, moving, top, "")
     rest = [answer for answer in by_gain(answers) if answer not in first]

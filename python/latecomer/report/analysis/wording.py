@@ -75,7 +75,8 @@ TRUSTED = 0.1
 DEFINITIONS = (
     ("waiting", "From a rank's arrival in a call to the last arrival before it leaves. Nobody "
      "leaves an all-reduce before all have come, but a rank may have left a broadcast: it does not "
-     "wait for those who come after. Shares are sums over the ranks, as parts of their run times."),
+     "wait for those who come after. Shares are sums over the ranks, as parts of their run times; "
+     "while one call of a rank moves data, another one's waiting does not count there."),
     ("moving data", "From then to the rank's exit: transfers, combining, and what the algorithm "
      "makes a rank wait for after the last arrival."),
     ("lateness", "A rank's arrival minus the median arrival of the call, or of two ranks, minus "

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 1 << 24  # of all files
 MOST_KINDS = 1 << 18  # of calls: one for each rank, communicator and collective
+VERSION = "v4.0"
 LONGEST = 1 << 20  # characters of a line
 _MOST_US = 86_400e6  # microseconds of a call: a day
 _RESOLUTION = 1e-6  # seconds: lengths are cut to whole microseconds
@@ -65,11 +66,20 @@ class _Of(NamedTuple):
 
 
 @dataclass
+class _File:
+    """A file, and how many of its lines are left out of which the call's number is not known."""
+
+    unnumbered: int = 0
+
+
+@dataclass
 class _Calls:
+    file: _File  # of the first of them
     number: array[int] = field(default_factory=lambda: array("q"))
     us: array[float] = field(default_factory=lambda: array("d"))
     bytes: array[int] = field(default_factory=lambda: array("q"))
     place: array[int] = field(default_factory=lambda: array("q"))
+    left_out: set[int] = field(default_factory=set)  # numbers
 
 
 _Process = tuple[str, int]  # host and number
@@ -113,16 +123,19 @@ class _Lines:
         self.left, self.found, self.calls = left, dict[_Of, _Calls](), 0
         # The owner of a line's call, as it says, and its calls: unlike _Of, as it stands there.
         self._seen: dict[tuple[Any, ...], tuple[_Calls, int]] = {}
+        self._file = _File()
 
     def read(self, path: Path) -> None:
         """Raises TraceError where there are too many calls."""
         take, cut, at, line = self._take, list[str](), 0, ""
+        self._file = _File()
 
         def odd(what: str) -> None:
             self.left.doubt(f"texts of files with an error: {what}", path)
 
         def overlong() -> None:
             self.left.add(f"lines of more than {LONGEST} characters", path)
+            self._file.unnumbered += 1
 
         try:
             for at, line in enumerate(lines(text(path, cut.append, odd=odd), LONGEST, overlong), 1):
@@ -139,6 +152,7 @@ class _Lines:
                              "read fewer files at once")  # fmt: skip
 
     def _take(self, path: Path, at: int, line: str) -> None:
+        into, number, good = None, -1, False
         try:
             record = json.loads(line)
             perf = record.get("coll_perf")
@@ -151,14 +165,19 @@ class _Lines:
             number, took = perf["coll_sn"], perf["coll_exec_time_us"]
             size, source = perf.get("coll_msg_size_bytes"), perf.get("coll_timing_source")
             into, times = self._seen.get(key) or self._new(key)
+            if (version := meta.get("inspector_output_format_version", VERSION)) != VERSION:
+                self.left.doubt(f"lines of another format than {VERSION}",
+                                f"{path}, line {at}: {text_of(str(version)[:40])}")  # fmt: skip
             good = type(number) is int and 0 <= number < 1 << 62 and 0 < took < _MOST_US
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            good = False
-        if not good:
+            pass
+        if into is None or not good:
             self.left.add(_ODD, f"{path}, line {at}", line[:80])
+            self._leave_out(into, number)
             return
         if source == "collective_cpu":
             self.left.add(_HOST_TIMES, f"{path}, line {at}")
+            self._leave_out(into, number)
             return
         into.place.append(self.calls)
         self.calls += 1
@@ -166,6 +185,13 @@ class _Lines:
         into.us.append(took)
         known = type(size) is int and 0 <= size < 1 << 50
         into.bytes.append(size * times if known else UNKNOWN)
+
+    def _leave_out(self, into: _Calls | None, number: Any) -> None:
+        """The call of this line is no gap, which the plug-in would have made."""
+        if into is not None and type(number) is int:
+            into.left_out.add(number)
+        else:
+            self._file.unnumbered += 1
 
     def _new(self, key: tuple[Any, ...]) -> tuple[_Calls, int]:
         """Raises ValueError."""
@@ -179,7 +205,7 @@ class _Lines:
         if len(self.found) >= MOST_KINDS:
             raise ValueError
         of = _Of(text_of(name), rank, ranks, text_of(host), pid, collective or text_of(word))
-        calls = self.found.setdefault(of, _Calls())
+        calls = self.found.setdefault(of, _Calls(self._file))
         self._seen[key] = calls, ranks if collective in _OF_EACH else 1
         return self._seen[key]
 
@@ -297,6 +323,11 @@ def _lengths(
     if again := len(calls.number) - len(number):
         left.add("calls of a number that the rank had before", where, count=again)
     gaps = int(number[-1] - number[0]) + 1 - len(number) if len(number) else 0
+    own = set(number.tolist()) if gaps and calls.left_out else set()
+    gaps -= sum(number[0] < each < number[-1] for each in calls.left_out - own) if gaps else 0
+    unnumbered = min(gaps, calls.file.unnumbered)
+    calls.file.unnumbered -= unnumbered
+    gaps -= unnumbered
     if gaps:
         left.add(_GAPS, where, count=gaps)
     place = np.searchsorted(places, np.asarray(calls.place)[first])

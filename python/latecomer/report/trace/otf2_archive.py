@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,8 @@ MOST_CALLS = 20_000_000
 STILL = 60.0  # seconds without a step of its library
 _DATA = {".def", ".evt"}  # files beside the anchor
 _A_WHILE = 10_000  # events
+_UNDEFINED = "ranks whose definitions OTF2 cannot read"
+_WHOLE = "a whole archive, with the folder `traces` beside the file"
 NAMES = {
     "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "GATHERV": "gather",
     "SCATTER": "scatter", "SCATTERV": "scatter", "ALLGATHER": "allgather",
@@ -55,8 +58,7 @@ def read(folder: str | Path) -> Trace:
         raise TraceError(f"{folder}: files that end in .otf2", f"{len(anchors)} ({names})",
                          "one archive a folder")  # fmt: skip
     otf2 = module(anchors[0])
-    ranks, recorded, found, more = alone(anchors[0], lambda still: _read(anchors[0], otf2, still),
-                                         STILL)  # fmt: skip
+    ranks, recorded, found, more = _read(anchors[0], otf2)
     talks = any(len(own.receives) for own in found.values())
     trace = joined(str(folder), "OTF2", ranks, recorded, more,
                    partial(messages_of, found) if talks else None)  # fmt: skip
@@ -82,55 +84,161 @@ def module(anchor: Path) -> ModuleType:
     return found
 
 
+_OfRanks = tuple[list[Recorded], dict[int, Found], LeftOut]
 _Found = tuple[int, list[Recorded], dict[int, Found], LeftOut]
 
 
-def _read(anchor: Path, otf2: ModuleType, still: Callable[[], None]) -> _Found:
-    """The number of ranks, what they recorded, their messages, and what is left out.
+def _read(anchor: Path, otf2: ModuleType) -> _Found:
+    """The number of ranks, what they recorded, their messages, and what is left out."""
+    count, found = alone(anchor, partial(_recorded, anchor, otf2, None), STILL)
+    if found is not None:
+        return count, *found
+    # A damaged file ends the events of all ranks: each rank is read by itself. Its process is new,
+    # for behind a cut the library may take what its memory holds of another file for events.
+    left, recorded, messages = LeftOut(), list[Recorded](), dict[int, Found]()
+    for rank in range(count):
+        try:
+            _, own = alone(anchor, partial(_recorded, anchor, otf2, rank), STILL)
+        except TraceError as error:
+            left.add("ranks that OTF2 cannot read", f"rank {rank}", error)
+            continue
+        if own is not None:
+            recorded += own[0]
+            messages |= own[1]
+            left.also(own[2])
+        if sum(len(each.calls) for each in recorded) > MOST_CALLS:
+            raise _too_many(anchor, "calls", MOST_CALLS)
+    if not any(each.calls for each in recorded) and not any(map(_talks, messages.values())):
+        raise TraceError(f"{anchor}: OTF2 can read no rank's events", left.said() or "none", _WHOLE)
+    return count, recorded, messages, left
 
-    `still`: work goes on.
-    """
+
+def _talks(found: Found) -> bool:
+    return bool(len(found.sends) or len(found.receives))
+
+
+@contextmanager
+def _opened(anchor: Path, otf2: ModuleType) -> Iterator[Any]:
+    """A reader, which has read the definitions of all ranks. Raises TraceError."""
+    library = otf2.reader._otf2
+    at: Path = anchor
     try:
-        with otf2.reader.open(str(anchor)) as reader:
-            still()
-            return _recorded(anchor, reader, otf2, still)
-    except TraceError:
-        raise
+        library.Reader_Close(library.Reader_Open(str(anchor)))
+        at = anchor.with_suffix(".def")
+        reader = otf2.reader.Reader(str(anchor))
     except Exception as error:
-        remedy = "a whole archive, with the folder `traces` beside the file"
-        raise TraceError(f"{anchor}: OTF2 cannot read it", _said(error), remedy) from None
+        raise TraceError(f"{at}: OTF2 cannot read it", _said(error), _WHOLE) from None
+    with closing(reader):
+        yield reader
 
 
 def _said(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__)[:200]
 
 
-def _recorded(anchor: Path, reader: Any, otf2: ModuleType, still: Callable[[], None]) -> _Found:
-    ranks, left = _ranks(anchor, reader, otf2), LeftOut()
-    tick = 1.0 / _positive(anchor, reader.timer_resolution)
-    origin = int(reader.definitions.clock_properties.global_offset)
-    calls: dict[int, list[Call]] = {rank: [] for rank in ranks.values()}
-    spans: dict[int, list[float]] = {}
-    members = _Members(ranks, otf2)
-    events = Events(otf2, left, str(anchor))
-    try:
-        for rank, call in _calls(anchor, reader, otf2, ranks, (tick, origin), spans, left, still,
-                                 members, events):  # fmt: skip
-            calls[rank].append(call)
-    except TraceError:
-        raise
-    except Exception as error:  # events come in the order of time: those before are whole
-        if not any(calls.values()) and not events.talks:
+def _recorded(
+    anchor: Path, otf2: ModuleType, only: int | None, still: Callable[[], None]
+) -> tuple[int, _OfRanks | None]:
+    """The number of ranks, and what all of them or `only` one recorded, as far as it can be read.
+
+    None: the file of one of them cannot be read. `still`: work goes on.
+    """
+    with _opened(anchor, otf2) as reader:
+        still()
+        ranks, left = _ranks(anchor, reader, otf2), LeftOut()
+        clock = (1.0 / _positive(anchor, reader.timer_resolution),
+                 int(reader.definitions.clock_properties.global_offset))  # fmt: skip
+        some = {place: rank for place, rank in ranks.items() if only in (None, rank)
+                and not _without_definitions(anchor, place._ref, left)}  # fmt: skip
+        calls: dict[int, list[Call]] = {rank: [] for rank in some.values()}
+        spans: dict[int, list[float]] = {}
+        members, events = _Members(ranks, otf2), Events(otf2, left, str(anchor))
+        whole = True
+        if only is not None:
+            reader.events(list(some))
+        try:
+            for rank, call in _calls(anchor, reader, otf2, some, clock, spans, left, still,
+                                     members, events):  # fmt: skip
+                calls[rank].append(call)
+        except TraceError:
             raise
-        left.add("ends of archives that OTF2 cannot read", anchor, _said(error))
-    recorded = []
-    for location, rank in ranks.items():
-        begin, end = spans.get(rank, [float("nan")] * 2)
-        host = location.group.system_tree_parent.name
-        recorded.append(Recorded(f"{anchor}, rank {rank}", rank, text_of(host), calls[rank],
-                                 begin, end))  # fmt: skip
-    found = {rank: found_of(rank, events.of(rank), members.of, left) for rank in ranks.values()}
-    return len(ranks), recorded, found, left
+        except Exception as error:
+            if only is None:
+                return len(ranks), None
+            whole = False
+            for place in some:
+                _blame(anchor, otf2, place._ref, _said(error), left)
+        recorded = []
+        for place, rank in some.items():
+            if whole and rank not in spans and place.number_of_events > 0:
+                left.add("ranks of whose events none can be read",
+                         _file(anchor, f"{place._ref}.evt"))  # fmt: skip
+            begin, end = spans.get(rank, [float("nan")] * 2)
+            host = text_of(place.group.system_tree_parent.name)
+            recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls[rank], begin,
+                                     end))  # fmt: skip
+        found = {rank: found_of(rank, events.of(rank), members.of, left) for rank in some.values()}
+        return len(ranks), (recorded, found, left)
+
+
+def _blame(anchor: Path, otf2: ModuleType, location: int, why: str, left: LeftOut) -> None:
+    """Name the file of one location that cannot be read."""
+    if _definitions_read(anchor, otf2, location):
+        left.add("ends of ranks' event files, which OTF2 cannot read",
+                 _file(anchor, f"{location}.evt"), why)  # fmt: skip
+    else:
+        left.add(_UNDEFINED, _file(anchor, f"{location}.def"), why)
+
+
+def _until_damage(events: Iterator[Any]) -> Iterator[Any]:
+    """Events in the order of time. Where they end in an error, the last one may be half an event.
+
+    Raises ValueError where time falls: behind a cut the library repeats what was before it.
+    """
+    before = None
+    for each in events:
+        if before is not None:
+            if each[1].time < before[1].time:
+                raise ValueError("the file was cut")
+            yield before
+        before = each
+    if before is not None:
+        yield before
+
+
+def _without_definitions(anchor: Path, location: int, left: LeftOut) -> bool:
+    """Tell if the file of a location's own definitions has no header, and OTF2 accepts that."""
+    path = _file(anchor, f"{location}.def")
+    empty = path.is_file() and path.stat().st_size < 2
+    if empty:
+        left.add(_UNDEFINED, path, "the file is empty")
+    return empty
+
+
+def _file(anchor: Path, name: str) -> Path:
+    """A file of one rank; the anchor, where the archive keeps those of all ranks together."""
+    path = anchor.with_suffix("") / name
+    return path if path.parent.is_dir() else anchor
+
+
+def _definitions_read(anchor: Path, otf2: ModuleType, location: int) -> bool:
+    """Tell if the definitions of one location can be read. Without a file of them, they can."""
+    library = otf2.reader._otf2
+    with _opened(anchor, otf2) as reader:
+        library.Reader_SelectLocation(reader.handle, location)
+        with suppress(library.Error):
+            library.Reader_OpenDefFiles(reader.handle)
+        try:
+            own = library.Reader_GetDefReader(reader.handle, location)
+            if own:
+                library.Reader_ReadAllLocalDefinitions(reader.handle, own)
+        except library.Error:
+            return False
+    return True
+
+
+def _too_many(anchor: Path, what: str, most: int) -> TraceError:
+    return TraceError(f"{anchor}: {what}", f"more than {most}", "trace fewer steps")
 
 
 def _positive(anchor: Path, resolution: int) -> int:
@@ -165,9 +273,9 @@ def _calls(
     begun: dict[int, float] = {}
     known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in NAMES.items()}
     found = 0
-    for count, (location, event) in enumerate(reader.events):
+    for count, (location, event) in enumerate(_until_damage(reader.events)):
         if count > MOST_EVENTS:
-            raise TraceError(f"{anchor}: events", f"more than {MOST_EVENTS}", "trace fewer of them")
+            raise _too_many(anchor, "events", MOST_EVENTS)
         if count % _A_WHILE == 0:
             still()
         rank = ranks.get(location)
@@ -185,7 +293,7 @@ def _calls(
                          events.of(rank).site)  # fmt: skip
             found += call is not None
             if found > MOST_CALLS:
-                raise TraceError(f"{anchor}: calls", f"more than {MOST_CALLS}", "trace fewer steps")
+                raise _too_many(anchor, "calls", MOST_CALLS)
             if call is not None or (own is not None and len(own) < 2):
                 events.of(rank).told()
             if call is not None:

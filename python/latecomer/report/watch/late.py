@@ -59,8 +59,8 @@ class Now:
 def now(found: Lateness, block: float = BLOCK_S) -> Now:
     """Who is late in the window that was analysed; `block`: seconds."""
     trace, told, ranks = found.trace, facts(found), found.ranks
-    caused = (ranks.cost / max(told.run, 1e-300)).tolist()
-    waits = (ranks.waiting / np.maximum(ranks.run, 1e-300)).tolist()
+    caused = (ranks.charged / max(told.run, 1e-300)).tolist()
+    waits = (ranks.waited / np.maximum(ranks.run, 1e-300)).tolist()
     until = trace.started + latest(trace.span()[1])
     quiet = Now(told, found.run_seconds, until, caused, waits)
     if not told.late:

@@ -29,10 +29,12 @@ def sentence(view: View) -> str:
     """The answer."""
     seen = view.seen
     if not seen.ranks:
-        return "No rank has begun to write its trace."
+        return f"No rank has begun to write its trace{_unreadable(seen)}."
     if seen.missing:
-        return (f"The files of {len(seen.there)} of {seen.ranks} ranks are there; not yet: "
-                f"{ranks_said(seen.missing)}.")  # fmt: skip
+        later = [rank for rank in seen.missing if rank not in seen.unreadable]
+        not_yet = f"; not yet: {ranks_said(later)}" if later else ""
+        return (f"The files of {len(seen.there)} of {seen.ranks} ranks are there{not_yet}"
+                f"{_unreadable(seen)}.")  # fmt: skip
     if view.over:
         return _ended(seen)
     if view.stuck:
@@ -40,6 +42,16 @@ def sentence(view: View) -> str:
     if view.now is None:
         return f"Nobody is named: {seen.why or 'no call of the last seconds is known'}."
     return _late(view, view.now)
+
+
+def _unreadable(seen: Seen) -> str:
+    """Files that are no traces, of ranks of which none is there."""
+    ranks = [rank for rank in seen.unreadable if not seen.ranks or rank in seen.missing]
+    if not ranks:
+        return ""
+    files, such = ("files", "such as ") if len(ranks) > 1 else ("file", "")
+    return (f"; the {files} of {ranks_said(ranks)} cannot be read, {such}"
+            f"{plain(seen.unreadable[ranks[0]])}")  # fmt: skip
 
 
 def _late(view: View, now: Now) -> str:

@@ -45,7 +45,8 @@ class Tail:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header: Any = None  # of native.HEADER; None: not there yet
+        self.header: Any = None  # of native.HEADER; None: not there yet ...
+        self.why = ""  # ... and never will be, as the file is no trace
         self.looked = self.moved = -np.inf  # by the watcher's clock: the last look, and ...
         # ... the last look before the rank entered or left a call
         self.recent: Records = np.zeros((0, 8), np.int64)
@@ -69,6 +70,7 @@ class Tail:
             header = _header(number)
             have = (os.fstat(number).st_size - native.HEADER.itemsize) // _BYTES
             if header is None:
+                self.why = _no_trace(number)
                 return self.header is None
             used = min(int(header["used"]), max(have, 0))
             if self.header is not None:
@@ -217,6 +219,18 @@ def _header(number: int) -> Any:
         if header["turn"] % 2 == 0:
             break
     return header
+
+
+def _no_trace(number: int) -> str:
+    """Why a file without a header is no trace; empty: it may be written yet."""
+    raw = os.pread(number, native.HEADER.itemsize, 0)
+    start = raw[: len(native.MAGIC)]
+    if not native.MAGIC.startswith(start.rstrip(b"\0")):
+        return f"it begins with {start!r}, right would be {native.MAGIC!r}"
+    if len(raw) < native.HEADER.itemsize:
+        return ""
+    ranks = int(np.frombuffer(raw, native.HEADER)["ranks"][0])
+    return "" if 0 <= ranks <= MOST_RANKS else f"its number of ranks is {ranks}"
 
 
 def _kinds(records: Records) -> NDArray[np.int64]:

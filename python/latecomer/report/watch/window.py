@@ -33,6 +33,7 @@ class Seen:
     ranks: int = 0  # 0: no file is there
     there: list[int] = field(default_factory=list)  # ranks whose files are there
     ended: list[int] = field(default_factory=list)  # ... and have ended
+    unreadable: dict[int, str] = field(default_factory=dict)  # by rank: its file, and why
     fresh: bool = False  # another run has begun
     tails: dict[int, Tail] = field(default_factory=dict)
     files: dict[int, File] = field(default_factory=dict)
@@ -54,6 +55,7 @@ class Window:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._tails: dict[int, Tail] = {}
+        self._unreadable: dict[int, str] = {}
         self._own = TemporaryDirectory(prefix="latecomer-watch-")
 
     def close(self) -> None:
@@ -62,7 +64,7 @@ class Window:
 
     def look(self, now: float) -> Seen:
         """Read what is new. `now`: seconds of the watcher's clock. Raises TraceError."""
-        seen = Seen(fresh=self._look_at_headers(now))
+        seen = Seen(fresh=self._look_at_headers(now), unreadable=self._unreadable)
         seen.tails = tails = dict(sorted(self._tails.items()))
         if not tails:
             return seen
@@ -94,17 +96,21 @@ class Window:
         replaced = gone or not all(self._look(each, now) for each in self._tails.values())
         if replaced:
             self._tails = {}
-        for rank in paths.keys() - self._tails.keys():
+        self._unreadable = {}
+        for rank in sorted(paths.keys() - self._tails.keys()):
             tail = Tail(paths[rank])
             if self._look(tail, now) and tail.header is not None:
                 self._tails[rank] = tail
+            elif tail.why:
+                self._unreadable[rank] = f"{tail.path}: {tail.why}"
         return replaced
 
     @staticmethod
     def _look(tail: Tail, now: float, *, records: bool = False) -> bool:
         try:
             return tail.look(now, records=records)
-        except OSError:
+        except OSError as error:
+            tail.why = error.strerror or "it cannot be opened"
             return False
 
     def _read(self, seen: Seen) -> None:
