@@ -4,7 +4,7 @@
 #include <climits>
 #include <optional>
 
-#include "base/hash.hpp"
+#include "base/reproducible.hpp"
 #include "capi/mpi/calls.hpp"
 #include "capi/mpi/guard.hpp"
 #include "dropin/activity.hpp"
