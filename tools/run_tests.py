@@ -167,7 +167,8 @@ def suites() -> list[Suite]:
         Suite("core-asan", ["env", SHORT_ORIGINS, core.format("asan"),
                             "--gtest_filter=-" + ":".join(SLOW)], "gtest",
               needs=sanitized("asan", "core_tests"), compiles=True),
-        Suite("tidy", [python, "tools/tidy.py"], compiles=True),
+        *(Suite(f"tidy_{n}", [python, "tools/tidy.py", "--part", f"{n}/2"], compiles=True)
+          for n in (1, 2)),
         Suite("alone", [python, "tools/alone.py"], compiles=True),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests"), compiles=True),

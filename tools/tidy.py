@@ -1,6 +1,6 @@
 """Runs clang-tidy over the library's sources, as many processes at a time as there are cores.
 
-Usage: tools/tidy.py [TEXT]   only those whose path has this text
+Usage: tools/tidy.py [--part N/M] [TEXT]   the N-th of M parts; only those whose path has this text
 
 Sources are read in the batches in which ./test compiles them, which takes a quarter of the time of
 one by one; those that need MPI as compiled for Open MPI, if there is that.
@@ -8,6 +8,7 @@ one by one; those that need MPI as compiled for Open MPI, if there is that.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -49,13 +50,26 @@ def units() -> list[Path]:
     return found
 
 
+def part_of(text: str) -> slice:
+    """The places of a part: "1/2" is every second one, from the first on."""
+    number, of = map(int, text.split("/"))
+    if not 1 <= number <= of:
+        raise argparse.ArgumentTypeError(f"{text}; right would be N/M, N from 1 to M")
+    return slice(number - 1, None, of)
+
+
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--part", type=part_of, default="1/1", metavar="N/M")
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT")
+    wishes = parser.parse_args()
+    text = wishes.text
     subprocess.run(["cmake", "--preset", "tidy"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     # Some batches also have files that the build makes.
     made = ["cmake", "--build", str(BUILD), "--target", "latecomer_dropin_made"]
     subprocess.run(made, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    text = sys.argv[1] if sys.argv[1:] else ""
     wanted = [unit for unit in units() if any(text in str(path) for path in sources_of(unit))]
+    wanted = wanted[wishes.part]
     if not wanted:
         sys.exit(f"tools/tidy.py: no source has '{text}' in its path")
     names = "\0".join(map(str, wanted)).encode()
