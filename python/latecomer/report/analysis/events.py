@@ -170,8 +170,8 @@ def _of_messages(
     A receive waits for the send to be posted. A send waits for the receive, if it ended after that
     one was posted: before, the library has taken the data. Data of large messages move only while
     both ranks are in MPI: so who waits while the other one comes back to MPI, in whichever call,
-    waited for that. Posts are those of the sends, then those of the receives, then these entries in
-    the same order, whose times are returned.
+    waited for that, unless its part had ended before. Posts are those of the sends, then those of
+    the receives, then these entries in the same order, whose times are returned.
     """
     send, receive, count = messages.send, messages.receive, len(messages)
     rank, begin, end, site = (
@@ -183,7 +183,7 @@ def _of_messages(
     for side, (own, other) in enumerate(((receive, send), (send, receive))):
         both = np.maximum(other.posted, own.begin)
         there = presence.since(other.rank, both)
-        entered = (there > both) & (there < own.end)
+        entered = (there > both) & (there < own.end) & (there <= other.end)
         times.append(np.where(entered, there, other.posted))
         posts.append(np.arange(count) + np.where(entered, 2 + side, side) * count)
         came.append(there)
