@@ -31,6 +31,7 @@ class Findings {
   /// Compares a rank's counts of calls with those of others.
   void check_counts(const Called& called, std::pair<std::uint64_t, std::uint64_t> counts);
 
+  bool broken = false;  // a rank was told so of a communicator, and takes no further part there
   Outcome outcome;
   std::vector<int> at;         // the step of each rank
   std::set<Called> unchecked;  // calls in which some rank asked wrongly

@@ -197,7 +197,9 @@ void Rank::spoil(MPI_Comm comm) { Within()->comms.at(comm)->spoiled = true; }
 /// Other errors than the MPI library's own, of messages that do not fit, end the communicator's use
 /// on some ranks before others.
 void Rank::note_error(MPI_Comm comm, int code) {
-  if (code != MPI_SUCCESS && code != MPI_ERR_TRUNCATE) spoil(comm);
+  if (code == MPI_SUCCESS || code == MPI_ERR_TRUNCATE) return;
+  spoil(comm);
+  findings_.broken = true;
 }
 
 int Rank::call(const Step& step, const Arguments& asked, Buffers& buffers) {

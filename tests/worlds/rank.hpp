@@ -39,7 +39,7 @@ class Rank {
   bool ask_wrongly(const Step& step, const Arguments& right, Buffers& buffers, int number,
                    MPI_Comm& comm);
   static void spoil(MPI_Comm comm);
-  static void note_error(MPI_Comm comm, int code);
+  void note_error(MPI_Comm comm, int code);
   int call(const Step& step, const Arguments& arguments, Buffers& buffers);
   void finish(const Step& step, const Called& called, int me, int size, int code, Buffers& buffers);
   /// Runs code of the library under test.

@@ -31,7 +31,7 @@ void check_waiting(const World& world, End end, const Scheduler& scheduler, cons
   if (asks_wrongly(world) && world.algorithm != "native") {
     // A rank that is missing is named, or the MPI library alone would wait too.
     if (check_reports(scheduler, state, findings) > 0) return;
-    if (!play(left_to_mpi(world)).ended) return;
+    if (findings.broken || !play(left_to_mpi(world)).ended) return;
   }
   std::ostringstream text;
   text << (end == End::stuck ? "stuck" : "an hour of the world's time is over") << ":";

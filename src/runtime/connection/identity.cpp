@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <new>
@@ -33,12 +32,13 @@ struct Duplicate {
 constinit thread_local Duplicate duplicate;
 
 /// MPI copies the attributes of a communicator when a duplicate is begun.
+// NOLINTNEXTLINE(misc-const-correctness): MPI's signature
 int hand_on(MPI_Comm, int, void*, void* parent, void* child, int* flag) {
   *flag = 0;
   if (parent != duplicate.parent) return MPI_SUCCESS;
   auto* const made =
       new (std::nothrow) Named(duplicate.name, static_cast<const Named*>(parent)->two_groups);
-  std::memcpy(child, &made, sizeof made);
+  *static_cast<void**>(child) = made;
   *flag = made != nullptr ? 1 : 0;
   return MPI_SUCCESS;
 }
@@ -112,8 +112,8 @@ std::vector<int> places_of(MPI_Comm comm) {
     if (others < places) std::swap(others, places);  // alike on both sides
     places.insert(places.end(), others.begin(), others.end());
   }
-  const auto none = static_cast<int>(MPI_UNDEFINED);
-  if (std::find(places.begin(), places.end(), none) != places.end()) places.clear();
+  constexpr int kNone = MPI_UNDEFINED;
+  if (std::find(places.begin(), places.end(), kNone) != places.end()) places.clear();
   return places;
 }
 
