@@ -57,7 +57,7 @@ class PyRehearsal {
     });
   }
 
-  /// What was learnt of the network, as text; "": nothing.
+  /// The network as it was learnt, as text; "": nothing.
   [[nodiscard]] std::string learnt() const {
     const auto learnt = rehearsal_.network_learnt();
     return learnt ? to_string(*learnt) : "";

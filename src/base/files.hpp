@@ -80,7 +80,7 @@ class NoWriteSignals {
 /// Writes all of the text. Returns the error's code; 0: none.
 [[nodiscard]] int write_all(int descriptor, std::string_view text);
 
-/// What an error's code means, in English whatever the program's locale is.
+/// The meaning of an error's code, in English whatever the program's locale is.
 [[nodiscard]] std::string meaning_of_error(int code);
 
 }  // namespace latecomer

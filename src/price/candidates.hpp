@@ -40,7 +40,7 @@ inline constexpr double kDoubt = 1.3;
 /// A balanced program that may be faster than the one with the least price.
 struct Rival {
   Choice choice;
-  /// Of the program; with a ' if it has other parameters than `fastest`; on nodes of that among
+  /// The program's; with a ' if it has other parameters than `fastest`; on nodes of that among
   /// them.
   std::string name;
 };

@@ -20,7 +20,7 @@ namespace latecomer {
 [[nodiscard]] Simulation simulate(std::span<const Program> programs,
                                   const SimulationOptions& options);
 
-// What the ranks of a call did on the virtual network, as programs: for protocols, which decide
+// The ranks' operations in a call on the virtual network, as programs: for protocols, which decide
 // while they run, so that the verifier can check what they decided.
 //
 // A recorded operation waits for those that had ended when its rank posted it. So the programs say

@@ -70,7 +70,7 @@ class Synchrony {
  private:
   static constexpr double kRenewal = 0.125;  // part of what is known that a call renews
 
-  /// What is usual for a rank: times against the mean over the ranks.
+  /// The usual times of a rank, against the mean over the ranks.
   struct Usual {
     Seconds exit = 0;
     Seconds arrival = 0;

@@ -64,7 +64,7 @@ MPI_TEST(meetings_are_declined_on_all_ranks_if_one_declines) {
   }
 }
 
-/// Of two groups, which share no communicator but MPI_COMM_WORLD.
+/// Two groups, which share no communicator but MPI_COMM_WORLD.
 MPI_Comm merged_halves(const Context& context) {
   const int side = context.rank % 2;
   MPI_Comm half = MPI_COMM_NULL;

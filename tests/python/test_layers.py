@@ -1,24 +1,15 @@
 """The layering check accepts this tree and rejects the committed broken one."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(tree: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tools" / "check_layers.py"), str(tree)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+from checks_helpers import ROOT, checked
 
 
 def test_this_tree_keeps_its_layers():
-    result = run(ROOT)
+    result = checked("layers", ROOT)
     assert (result.returncode, result.stdout) == (0, "layers: ok\n")
 
 
 def test_the_broken_tree_is_rejected_for_each_breach():
-    result = run(ROOT / "tests" / "negative" / "layers")
+    result = checked("layers", ROOT / "tests" / "negative" / "layers")
     assert result.returncode == 1
     assert result.stdout.splitlines() == [
         'base/upward.hpp: includes "schedule/plan.hpp"',
@@ -41,7 +32,7 @@ def test_the_broken_tree_is_rejected_for_each_breach():
 def test_a_document_without_the_table_is_refused(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "architecture.md").write_text("# Architecture\n")
-    result = run(tmp_path)
+    result = checked("layers", tmp_path)
     assert result.returncode == 2
     assert "no table of layers" in result.stderr
-    assert run(tmp_path / "none").returncode == 2
+    assert checked("layers", tmp_path / "none").returncode == 2

@@ -1,19 +1,10 @@
 """The check of sizes accepts this tree, and rejects one with a breach of each kind."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def run(tree: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "tools" / "check_sizes.py"), str(tree)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+from checks_helpers import ROOT, checked
 
 
 def test_this_tree_keeps_its_sizes():
-    result = run(ROOT)
+    result = checked("sizes", ROOT)
     assert (result.returncode, result.stdout) == (0, "sizes: ok\n")
 
 
@@ -29,7 +20,7 @@ def test_each_breach_is_found(tmp_path):
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    result = run(tmp_path)
+    result = checked("sizes", tmp_path)
     assert result.returncode == 1
     assert result.stdout.splitlines() == [
         "src/a/long.cpp: 401 lines; right would be at most 400",
@@ -42,6 +33,6 @@ def test_too_many_files_are_found(tmp_path):
     (tmp_path / "src").mkdir()
     for number in range(700):
         (tmp_path / "src" / f"f{number}.cpp").write_text("int f();\n")
-    result = run(tmp_path)
+    result = checked("sizes", tmp_path)
     assert result.returncode == 1
     assert result.stdout.startswith("src: 700 files; right would be at most ")

@@ -20,8 +20,6 @@ namespace latecomer {
 /// Reviews the last calls of an active class. A rank that failed is not waited for.
 [[nodiscard]] Ending review_decided(CommState& state, const Problem& problem, Ending ending);
 
-// Work that waits for the next call in which all ranks wait for each other.
-
 /// Notes whether this rank passes memory of a device in the call.
 void note_device_memory(CommState& state, const Call& call);
 /// Notes that call number `calls` of those that all ranks decide about has begun: after some of

@@ -1,4 +1,4 @@
-// What messages of ours between the ranks of a communicator use: an MPI communicator beside the
+// Messages of ours between the ranks of a communicator use an MPI communicator beside the
 // program's, or a part of the one that a drop-in library has.
 #pragma once
 

@@ -29,8 +29,8 @@ struct Occasion {
 /// True if this process missed a rank: it comes to no further meeting, so that no rank waits twice.
 [[nodiscard]] bool meets_no_more();
 
-// What the ranks of a communicator agree on in meetings (meeting.hpp).
-
+/// By how much ranks may leave a call at different times: some have all data long before others.
+[[nodiscard]] Seconds patience(const CommState& state);
 /// Gives the communicator's ranks their introductions, and a link. Returns MPI_SUCCESS on all of
 /// them or on none.
 [[nodiscard]] int link_by_meeting(CommState& state, const Identity& identity, Introduction mine,
@@ -40,11 +40,5 @@ struct Occasion {
 /// some did not come; then the communicator is left to the MPI library.
 [[nodiscard]] bool review_by_meeting(CommState& state, const Identity& identity,
                                      const Problem& problem, Review& review);
-
-/// Merges them by reductions on the program's communicator, which are not mixed up with its
-/// blocking calls. Returns false, on all ranks, if some did not come in time or review other calls,
-/// as after wrong arguments on one rank; then none is merged on this communicator any more.
-[[nodiscard]] bool review_by_reductions(CommState& state, const CallClass& call_class,
-                                        Review& review);
 
 }  // namespace latecomer

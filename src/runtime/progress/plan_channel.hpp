@@ -1,5 +1,5 @@
-// What the progress threads of a communicator tell each other of calls: requests for plans, rank
-// 0's answers, and the signatures by which a rank knows a call.
+// The progress threads of a communicator tell each other of calls: requests for plans, rank 0's
+// answers, and the signatures by which a rank knows a call.
 #pragma once
 
 #include <cstdint>

@@ -29,8 +29,7 @@ namespace latecomer {
 [[nodiscard]] Network read_network(std::string_view text);
 
 /// The network of the environment variable LATECOMER_NETWORK, else of the rules in force, else the
-/// built-in one. A value that
-/// cannot be read is reported on stderr, once a job, and not used.
+/// built-in one. A value that cannot be read is reported on stderr, once a job, and not used.
 [[nodiscard]] Network default_network();
 
 // The rules that communicators begin with.

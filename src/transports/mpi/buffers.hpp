@@ -35,7 +35,7 @@ class Datatype {
 
 class Buffers {
  public:
-  /// Of no call.
+  /// For no call.
   Buffers() = default;
   /// In place, `input` is not used. Throws std::bad_alloc.
   Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,

@@ -67,7 +67,7 @@ TEST(Chooser, ChoosesTheSameWhenToldTheSame) {
   }
 }
 
-/// What rank 0 decided about announced calls decides nothing about others.
+/// Rank 0's decisions about announced calls decide nothing about others.
 TEST(Chooser, AnnouncedCallsAreApart) {
   World rank_0, rank_1;
   warm_up(rank_0);
@@ -80,7 +80,7 @@ TEST(Chooser, AnnouncedCallsAreApart) {
     for (World* const world : {&rank_0, &rank_1}) {
       world->observe({}, 50 * decision.predicted);  // the network is slower than rank 0 thought
     }
-    // Of a length that has not come before.
+    // A length that has not come before.
     const Problem other{Collective::allreduce, 16, Count{1} << (i % 3 == 0 ? 10 + i / 3 : 18), 4};
     ASSERT_EQ(rank_0.call(other, same), rank_1.call(other, same)) << i;
     EXPECT_EQ(rank_0.chooser.class_of(other).belief.corrections(),
