@@ -22,6 +22,13 @@
 namespace latecomer::wrapped {
 namespace {
 
+/// True if the MPI library gets all calls on the communicator, and nothing is recorded. MPI is
+/// asked nothing: it may be no communicator, for which MPI would call the program's error handler.
+bool is_left(MPI_Comm comm) {
+  return !fast_path.counts.load(std::memory_order_relaxed) && !used_last(comm) &&
+         !has_identity(comm);
+}
+
 /// True if the MPI library gets the call at once.
 bool leaves(Count count, MPI_Datatype type) {
   if (count > INT_MAX) return false;
@@ -31,7 +38,7 @@ bool leaves(Count count, MPI_Datatype type) {
 /// The same for a vector with a part for each rank.
 bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
   if (part > INT_MAX) return false;
-  if (!is_active()) return true;
+  if (!is_active() || is_left(comm)) return true;
   int ranks = 1;
   if (comm != MPI_COMM_NULL) PMPI_Comm_size(comm, &ranks);
   return ranks * bytes_of(part, type) < fast_path.min_bytes;
@@ -45,7 +52,7 @@ bool exceeds_int(Count sendcount, Count recvcount) {
 
 bool is_root(int root, MPI_Comm comm) {
   int rank = 0;
-  if (comm != MPI_COMM_NULL) PMPI_Comm_rank(comm, &rank);
+  if (comm != MPI_COMM_NULL && !is_left(comm)) PMPI_Comm_rank(comm, &rank);
   return rank == root;
 }
 
@@ -118,7 +125,7 @@ int observed(const Call& call) {
 }
 
 int enter(const Call& call) {
-  if (!is_active()) return call.native();
+  if (!is_active() || is_left(call.comm)) return call.native();
   if (has_one_rank(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
   if (fast_path.observes) return observed(call);
   const auto execute = [&] { return execute_in_order(call); };
@@ -141,9 +148,10 @@ int made_by_ranks(MPI_Comm parent, std::uint64_t words, const MPI_Comm* newcomm,
   return code;
 }
 
-/// After a call that all ranks waited in.
+/// After a call that all ranks waited in. A handle that is no communicator's has no identity: a
+/// call with it returns MPI_SUCCESS where the program's error handler does.
 int synchronised(MPI_Comm comm, int code) {
-  if (code != MPI_SUCCESS || !is_active()) return code;
+  if (code != MPI_SUCCESS || !is_active() || !has_identity(comm)) return code;
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = existing_state(comm);
     if (state != nullptr) after_synchronising(*state);
@@ -275,8 +283,7 @@ int barrier_asleep(MPI_Comm comm) {
 
 int barrier(MPI_Comm comm, const void* site) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
-  const bool asleep =
-      fast_path.sleeps && is_active() && comm != MPI_COMM_NULL && has_identity(comm);
+  const bool asleep = fast_path.sleeps && is_active() && has_identity(comm);
   const auto call = [&] { return asleep ? barrier_asleep(comm) : native(comm); };
   return synchronised(comm, looked_at(comm, "barrier", 0, site, call));
 }

@@ -284,6 +284,57 @@ static int errors(struct where at) {
   return mistakes;
 }
 
+/* MPICH and its relatives notice handles of freed communicators. The program's handler is called
+ * once, by the function that the program called. */
+#ifndef OMPI_MAJOR_VERSION
+static char last_text[MPI_MAX_ERROR_STRING];
+
+static void keep_text(MPI_Comm* comm, int* code, ...) {
+  int length = 0;
+  handle(comm, code);
+  MPI_Error_string(*code, last_text, &length);
+}
+
+static int names(const char* function) {
+  const int right = handled_errors == 1 && strstr(last_text, function) != NULL;
+  if (!right) fprintf(stderr, "%d errors, the last is: %s\n", handled_errors, last_text);
+  handled_errors = 0;
+  return right;
+}
+
+static int freed_handles(struct where at) {
+  static int in[count], out[count];
+  int mistakes = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  mistakes += check_sum(at, comm, 1);
+  const MPI_Comm freed = comm;
+  MPI_Comm_free(&comm);
+  MPI_Comm_create_errhandler(keep_text, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  handled_errors = 0;
+  MPI_Barrier(freed);
+  WRONG_IF(!names("MPI_Barrier("));
+  MPI_Allreduce(in, out, count, MPI_INT, MPI_SUM, freed);
+  WRONG_IF(!names("MPI_Allreduce("));
+  MPI_Bcast(in, count, MPI_INT, 0, freed);
+  WRONG_IF(!names("MPI_Bcast("));
+  MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, 0, freed);
+  WRONG_IF(!names("MPI_Gather("));
+  MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, freed);
+  WRONG_IF(!names("MPI_Alltoall("));
+  MPI_Comm_dup(freed, &made);
+  WRONG_IF(!names("MPI_Comm_dup("));
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
+  return mistakes + check_sum(at, MPI_COMM_WORLD, 2);
+}
+#endif
+
 struct worker {
   struct where at;
   MPI_Comm comm;
@@ -656,6 +707,9 @@ const struct named_case life_cases[] = {
     {NULL, NULL},
 };
 const struct named_case named_only_cases[] = {
+#ifndef OMPI_MAJOR_VERSION
+    {"freed_handles", freed_handles},
+#endif
     {"long_sums", long_sums},
     {"long_sums_freed", long_sums_freed},
     {"spawn", spawn},

@@ -114,6 +114,13 @@ def test_ranks_may_wait_asleep(name):
     run_cases(name, 3, DATA + LIFE, EVERYTHING | {"LATECOMER_WAIT": "sleep"}).check()
 
 
+@pytest.mark.parametrize("name", ["mpich", "abi"])
+@pytest.mark.parametrize("wait", ["auto", "sleep"])
+def test_errors_of_freed_handles_are_those_of_the_call(name, wait):
+    """The program's handler gets one error, which names the function that was called."""
+    run_cases(name, 2, ["freed_handles"], EVERYTHING | {"LATECOMER_WAIT": wait}).check()
+
+
 @both_families
 def test_threads(name):
     run_cases(name, 2, ["--threads", "threads", "reductions"], EVERYTHING).check()

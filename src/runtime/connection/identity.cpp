@@ -6,6 +6,8 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <shared_mutex>
+#include <unordered_map>
 #include <utility>
 
 #include "base/reproducible.hpp"
@@ -19,10 +21,40 @@ struct Named {
 
   std::uint64_t name;
   bool two_groups;
+  MPI_Comm handle = MPI_COMM_NULL;  // of one that handles() has
   std::atomic<std::uint64_t> children{0};
   std::mutex guard;
   std::map<std::uint64_t, std::uint64_t> of_groups;  // children by their ranks and words
 };
+
+/// The named communicators by their handles. MPI is not asked, which would call the program's error
+/// handler, in the name of another function, for a handle that is no communicator's.
+class Handles {
+ public:
+  void add(MPI_Comm comm, Named* named) {
+    const std::lock_guard hold(guard_);
+    named->handle = comm;
+    all_[comm] = named;
+  }
+  void remove(const Named* named) {
+    const std::lock_guard hold(guard_);
+    const auto found = all_.find(named->handle);
+    if (found != all_.end() && found->second == named) all_.erase(found);
+  }
+  [[nodiscard]] Named* find(MPI_Comm comm) {
+    const std::shared_lock hold(guard_);
+    const auto found = all_.find(comm);
+    return found != all_.end() ? found->second : nullptr;
+  }
+
+ private:
+  std::shared_mutex guard_;
+  std::unordered_map<MPI_Comm, Named*> all_;
+};
+Handles& handles() {
+  static auto& made = *new Handles;  // communicators may be used after static objects
+  return made;
+}
 
 /// The duplicate that this thread has begun to make.
 struct Duplicate {
@@ -30,6 +62,7 @@ struct Duplicate {
   std::uint64_t name = 0;
 };
 constinit thread_local Duplicate duplicate;
+std::atomic<bool> duplicates{false};  // there were some, whose handles MPI alone knows
 
 /// MPI copies the attributes of a communicator when a duplicate is begun.
 // NOLINTNEXTLINE(misc-const-correctness): MPI's signature
@@ -40,10 +73,12 @@ int hand_on(MPI_Comm, int, void*, void* parent, void* child, int* flag) {
       new (std::nothrow) Named(duplicate.name, static_cast<const Named*>(parent)->two_groups);
   *static_cast<void**>(child) = made;
   *flag = made != nullptr ? 1 : 0;
+  if (made != nullptr) duplicates = true;
   return MPI_SUCCESS;
 }
 
 int forget(MPI_Comm, int, void* named, void*) {
+  handles().remove(static_cast<Named*>(named));
   delete static_cast<Named*>(named);
   return MPI_SUCCESS;
 }
@@ -58,6 +93,8 @@ std::atomic<int> keyval_of_names{MPI_KEYVAL_INVALID};  // until MPI_COMM_WORLD i
 
 Named* find(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || keyval_of_names == MPI_KEYVAL_INVALID) return nullptr;
+  Named* const known = handles().find(comm);
+  if (known != nullptr || !duplicates) return known;
   void* found = nullptr;
   int flag = 0;
   PMPI_Comm_get_attr(comm, keyval_of_names, static_cast<void*>(&found), &flag);
@@ -77,7 +114,7 @@ void name(MPI_Comm comm, std::uint64_t name) {
   if (ranks == 1 && !two_groups) return;  // it has nobody to meet
   auto named = std::make_unique<Named>(name, two_groups);
   if (PMPI_Comm_set_attr(comm, keyval_of_names, named.get()) == MPI_SUCCESS) {
-    (void)named.release();  // the attribute's
+    handles().add(comm, named.release());  // the attribute's
   }
 }
 

@@ -131,10 +131,10 @@ std::string describe(const JobSummary& job) {
   const bool threads = job.waiting + job.moving > job.elapsed;
   return "Of " + duration(job.elapsed) + " from MPI_Init to MPI_Finalize a rank spent " +
          duration(job.waiting) + " waiting for late ranks in collectives" +
-         (job.slept > 0 ? " (asleep in calls of latecomer: " + duration(job.slept) + ')' : "") +
-         ", and " + duration(job.moving) + " moving data (" +
-         (threads ? "all its threads together; " : "") + "means of " + std::to_string(job.ranks) +
-         " ranks; " + unseen(job) + ")." + late(job) + carried_out(job);
+         (job.slept > 0 ? " (asleep: " + duration(job.slept) + ')' : "") + ", and " +
+         duration(job.moving) + " moving data (" + (threads ? "all its threads together; " : "") +
+         "means of " + std::to_string(job.ranks) + " ranks; " + unseen(job) + ")." + late(job) +
+         carried_out(job);
 }
 
 std::string json(const JobSummary& job) {

@@ -28,7 +28,7 @@ struct ProcessStats {
   std::vector<CommStats> communicators;
   std::uint64_t further_communicators = 0;  // freed, and only counted
   latecomer_stats further_calls{};
-  Seconds slept = 0;              // while waiting in calls of latecomer
+  Seconds slept = 0;              // while waiting
   std::optional<JobSummary> job;  // of a drop-in library
 };
 
