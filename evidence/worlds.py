@@ -1,6 +1,6 @@
 """Plays worlds: programs of collective calls on simulated ranks, by the library as it ships.
 
-    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100]
+    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--processes 1]
 
 Each seed is one world: a network, a placement, settings, communicators that come and go, late
 ranks, clocks that drift, ranks that stop, die, ask wrongly or lack memory. The program of
@@ -69,13 +69,16 @@ def main() -> int:
     parser.add_argument("--seeds", type=limits_of, default=(1, 1000), help="A-B (default: 1-1000)")
     parser.add_argument("--ranks", type=at_least(2), default=16, help="at most (default: 16)")
     parser.add_argument("--steps", type=at_least(1), default=100, help="of a world (default: 100)")
+    parser.add_argument(
+        "--processes", type=at_least(1), default=os.cpu_count(), help="(default: one for each core)"
+    )
     words = parser.parse_args()
     if not PROGRAM.exists():
         parser.error(f"{PROGRAM} is not built; right would be cmake --build build/release first")
     first, last = words.seeds
     batches = [(begin, min(begin + BATCH - 1, last)) for begin in range(first, last + 1, BATCH)]
     total = [0.0] * 7
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(words.processes) as pool:
         for sums, said in pool.map(lambda b: play(*b, words.ranks, words.steps), batches):
             total = [a + b for a, b in zip(total, sums, strict=True)]
             print(said, end="", flush=True)

@@ -33,6 +33,11 @@ void Notices::leave_to_library(std::uint64_t position) {
   set_place({position, here_.call, Part::left});
 }
 
+void Notices::come_back() {
+  history_[--noted_ % kHistory] = {};
+  here_ = {here_.position - 1, here_.call, Part::left};
+}
+
 std::optional<Notices::Notice> Notices::ask(Rank peer) {
   if (std::ranges::find(asked_, peer) != asked_.end()) return std::nullopt;
   asked_.push_back(peer);

@@ -41,6 +41,8 @@ class Notices {
   void enter_part(Part part, std::uint64_t plan_hash);
   /// Notes that this rank leaves a call to the MPI library because of its own arguments.
   void leave_to_library(std::uint64_t position);
+  /// Notes that the library refused the call that was left to it: the next one has its place.
+  void come_back();
 
   /// The notice for `peer`, once in each part of a call; nothing the second time.
   [[nodiscard]] std::optional<Notice> ask(Rank peer);

@@ -27,6 +27,9 @@ def test_worlds_are_played_and_counted():
     [
         (2099, 8, 60),  # a rank of a node dies in a call that the others wait in
         (352, 8, 60),  # one rank passes another datatype: the ranks' reviews do not meet
+        (1508, 8, 40),  # MPI refuses a call, and a rank comes late to a right one after it
+        (100188, 12, 80),  # MPI refuses a call: the arrivals known after it must be the same
+        (1042874, 4, 10),  # a rank waits for others of its node that have left the call
     ],
 )
 def test_worlds_that_had_faults_are_right(seed, ranks, steps):

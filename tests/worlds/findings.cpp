@@ -14,9 +14,9 @@ constexpr int kFailures = 0;  // Tags::kFailures
 constexpr int kControl = 4;   // Tags::kControl
 
 /// The most that the library holds on a rank after MPI_Finalize, for the life of the process:
-/// the registry of algorithms, defaults, timetables, and stores that calls may use until the very
-/// end.
-std::size_t held_for_ever(std::size_t ranks) { return (std::size_t{64} + ranks) << 10; }
+/// the registry of algorithms, defaults, the last timetables, which grow with the ranks, and stores
+/// that calls may use until the very end.
+std::size_t held_for_ever(std::size_t ranks) { return (64 + 4 * ranks) << 10; }
 
 /// The algorithm of the last call, as far as the communicator's statistics tell it.
 std::string last_algorithm(MPI_Comm comm, const std::string& collective, std::uint64_t bytes) {

@@ -47,28 +47,42 @@ Globals::Globals(const std::string& name) {
     throw std::runtime_error("library " + name + " is not loaded");
   }
   for (const auto& [begin, end] : search.found) {
-    ranges_.push_back({begin, static_cast<std::size_t>(end - begin)});
+    unchanged_.push_back({begin, static_cast<std::size_t>(end - begin), fresh_.size()});
+    fresh_.insert(fresh_.end(), begin, end);
   }
-  save(fresh_);
 }
 
-void Globals::save(std::vector<char>& into) const {
-  std::size_t size = 0;
-  for (const auto& range : ranges_) size += range.size;
-  into.resize(size);
-  char* to = into.data();
-  for (const auto& range : ranges_) {
-    std::memcpy(to, range.begin, range.size);
-    to += range.size;
+bool Globals::is_fresh(const Part& part) const {
+  return std::memcmp(part.begin, fresh_.data() + part.at, part.size) == 0;
+}
+
+void Globals::note_changes() {
+  constexpr std::size_t kLine = 64;  // bytes that count as changed together
+  std::vector<Part> unchanged;
+  for (const Part& part : unchanged_) {
+    for (std::size_t i = 0; i < part.size; i += kLine) {
+      const Part line{part.begin + i, std::min(kLine, part.size - i), part.at + i};
+      auto& parts = is_fresh(line) ? unchanged : changed_;
+      if (!parts.empty() && parts.back().begin + parts.back().size == line.begin) {
+        parts.back().size += line.size;
+      } else {
+        parts.push_back(line);
+      }
+    }
   }
+  unchanged_ = std::move(unchanged);
+}
+
+void Globals::save(std::vector<char>& into) {
+  if (!std::all_of(unchanged_.begin(), unchanged_.end(),
+                   [&](const Part& part) { return is_fresh(part); })) {
+    note_changes();
+  }
+  for (const Part& part : changed_) std::memcpy(into.data() + part.at, part.begin, part.size);
 }
 
 void Globals::load(const std::vector<char>& from) const {
-  const char* at = from.data();
-  for (const auto& range : ranges_) {
-    std::memcpy(range.begin, at, range.size);
-    at += range.size;
-  }
+  for (const Part& part : changed_) std::memcpy(part.begin, from.data() + part.at, part.size);
 }
 
 }  // namespace latecomer::worlds

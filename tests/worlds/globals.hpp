@@ -17,16 +17,23 @@ class Globals {
 
   /// The variables as they were when this object was made.
   [[nodiscard]] const std::vector<char>& fresh() const { return fresh_; }
-  void save(std::vector<char>& into) const;
+  /// `into` was a copy of fresh() or has been saved to.
+  void save(std::vector<char>& into);
   void load(const std::vector<char>& from) const;
 
  private:
-  struct Range {
+  struct Part {
     char* begin;
     std::size_t size;
+    std::size_t at;  // in what is saved
   };
 
-  std::vector<Range> ranges_;
+  [[nodiscard]] bool is_fresh(const Part& part) const;
+  void note_changes();
+
+  // Most variables keep their value: only parts that some rank has changed are copied.
+  std::vector<Part> unchanged_;
+  std::vector<Part> changed_;
   std::vector<char> fresh_;
 };
 

@@ -18,6 +18,8 @@ int main(int count, char** words) {
     std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS]] | --self-test\n";
     return 2;
   }
+  // Each rank has the library's table of functions: the loader would fill in that of each again.
+  setenv("LD_BIND_NOW", "1", 1);
   // Addresses decide the order in hash tables of pointers: a seed must always give the same ones.
   if (personality(0xffffffff) != -1 && (personality(0xffffffff) & ADDR_NO_RANDOMIZE) == 0 &&
       personality(ADDR_NO_RANDOMIZE) != -1) {

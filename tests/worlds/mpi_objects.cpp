@@ -170,6 +170,12 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
   mine.words = {color, key};
   Meeting& meeting = state->meet(*parent, "MPI_Comm_split", mine, [](int) { return true; });
   const auto size = static_cast<int>(parent->members.size());
+  if (std::any_of(meeting.parts.begin(), meeting.parts.end(),
+                  [](const auto& part) { return part->words.size() != 2; })) {
+    state->part(*parent);  // after a wrong call: others are in another function
+    *made = MPI_COMM_NULL;
+    return MPI_ERR_OTHER;
+  }
   if (meeting.result.empty()) {
     meeting.result.assign(size, MPI_COMM_NULL);
     std::map<std::int64_t, std::vector<std::pair<std::int64_t, int>>> colors;

@@ -127,7 +127,7 @@ struct RankState {
   std::map<int, std::deque<Message>> arrived;
   std::map<int, std::deque<Request*>> posted;
   int next = 1;  // of handles
-  std::string last_call;
+  const char* last_call = "";
   bool polls = false;  // its last call found nothing
 };
 

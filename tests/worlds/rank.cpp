@@ -82,6 +82,8 @@ void Rank::prepare(MPI_Comm comm) {
        {"allreduce", "reduce", "bcast", "allgather", "gather", "scatter"}) {
     const int code =
         ours([&] { return latecomer_set_algorithm(comm, collective, world_.algorithm.c_str()); });
+    // One that lacks memory as ranks meet cannot tell the others, which wait in MPI.
+    if (code != MPI_SUCCESS && findings_.excused(comm)) spoil(comm);
     if (code != MPI_SUCCESS && !findings_.excused(comm) && world_.algorithm.rfind("auto", 0) == 0) {
       findings_.fault("rank " + std::to_string(scheduler_.me()) + ": cannot set " +
                       world_.algorithm + ": " + latecomer_last_error());
@@ -120,9 +122,9 @@ void Rank::take(const Step& step, int number) {
 }
 
 void Rank::split(const Step& step, MPI_Comm comm) {
-  PMPI_Comm_split(comm, scheduler_.me() % step.count,
-                  scheduler_.me() * (step.root % 2 == 0 ? 1 : -1), &comms_.back());
-  prepare(comms_.back());
+  const int code = PMPI_Comm_split(comm, scheduler_.me() % step.count,
+                                   scheduler_.me() * (step.root % 2 == 0 ? 1 : -1), &comms_.back());
+  if (code == MPI_SUCCESS) prepare(comms_.back());
 }
 
 void Rank::play(const Step& step, int number, MPI_Comm& comm) {
@@ -177,6 +179,12 @@ bool Rank::ask_wrongly(const Step& step, const Arguments& right, Buffers& buffer
   if (!goes_on) {
     findings_.excuse(comm);
     findings_.unchecked.insert({number, comm});
+  }
+  if (rooted && (wrong == Wrong::count || wrong == Wrong::type || wrong == Wrong::other_root)) {
+    // Not all ranks wait for each other: with MPI alone, too, nobody need notice, and later calls
+    // receive what was sent.
+    spoil(comm);
+    findings_.broken = true;
   }
   if (wrong == Wrong::freed && comm != MPI_COMM_WORLD) PMPI_Comm_free(&comm);
   if (wrong == Wrong::freed || (is_refused(wrong) && !goes_on)) spoil(asked.comm);

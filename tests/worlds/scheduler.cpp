@@ -20,6 +20,8 @@ namespace latecomer::worlds {
 namespace {
 
 constexpr std::size_t kStack = 256 << 10;
+/// A rank may be so far ahead of others: no message is so fast that it would notice.
+constexpr Time kAhead = kMicrosecond / 2;
 Scheduler* current = nullptr;
 
 /// The exceptions that a thread handles: two words (Itanium C++ ABI, section 2.2.2).
@@ -75,7 +77,7 @@ struct Scheduler::Rank {
   double drift = 0;
 };
 
-Scheduler::Scheduler(int ranks, const Globals& globals, std::uint64_t seed)
+Scheduler::Scheduler(int ranks, Globals& globals, std::uint64_t seed)
     : globals_(globals), random_(seed), main_(std::make_unique<Main>()) {
   for (int rank = 0; rank < ranks; ++rank) {
     ranks_.push_back(std::make_unique<Rank>());
@@ -150,12 +152,12 @@ void Scheduler::push(Time at, int number) {
   Rank& rank = *ranks_[number];
   rank.wakes = at;
   ++rank.version;
-  events_.push({at, random_(), number, rank.version, {}});
+  events_.push({at, random_(), number, rank.version, nullptr});
 }
 
 void Scheduler::call(Time at, std::function<void()> event) {
   const HeapOwner nobody(kNobody);
-  events_.push({at, random_(), -1, 0, std::move(event)});
+  events_.push({at, random_(), -1, 0, std::make_unique<std::function<void()>>(std::move(event))});
 }
 
 End Scheduler::run(Time limit) {
@@ -166,7 +168,7 @@ End Scheduler::run(Time limit) {
     events_.pop();
     if (event.rank < 0) {
       event_time_ = event.at;
-      event.call();
+      (*event.call)();
       continue;
     }
     Rank& rank = *ranks_[event.rank];
@@ -178,7 +180,10 @@ End Scheduler::run(Time limit) {
     rank.clock = std::max(rank.clock, event.at);
     resume(event.rank);
   }
-  if (loaded_ >= 0) globals_.load(globals_.fresh());
+  if (loaded_ >= 0) {
+    globals_.save(ranks_[loaded_]->globals);
+    globals_.load(globals_.fresh());
+  }
   loaded_ = -1;
   current = nullptr;
   if (end == End::late) return end;
@@ -230,7 +235,7 @@ void Scheduler::spend(Time span) {
     if (!stale) break;
     events_.pop();
   }
-  if (events_.empty() || events_.top().at >= rank.clock) return;
+  if (events_.empty() || events_.top().at + kAhead >= rank.clock) return;
   rank.deaf = true;
   pause(rank.clock);
   rank.deaf = false;
@@ -250,14 +255,15 @@ void Scheduler::pause(Time until) {
 void Scheduler::wake(int number, Time at) {
   Rank& rank = *ranks_[number];
   if (rank.ended || rank.dead || rank.deaf || !rank.paused || rank.wakes <= at) return;
+  rank.waits_since = -1;
   push(std::max(at, rank.clock), number);
 }
 
 void Scheduler::idle(Time at_least) {
   Rank& rank = *ranks_[me_];
   if (rank.waits_since < 0) rank.waits_since = rank.clock;
-  const Time grown = (rank.clock - rank.waits_since) / 8;
-  pause(rank.clock + std::max({at_least, kMicrosecond, std::min(grown, kSecond / 10)}));
+  const Time grown = (rank.clock - rank.waits_since) / 4;
+  pause(rank.clock + std::max({at_least, kMicrosecond, std::min(grown, kSecond)}));
 }
 
 void Scheduler::busy() { ranks_[me_]->waits_since = -1; }

@@ -26,7 +26,7 @@ enum class End { all, stuck, late };  // `late`: the limit of time came first
 
 class Scheduler {
  public:
-  Scheduler(int ranks, const Globals& globals, std::uint64_t seed);
+  Scheduler(int ranks, Globals& globals, std::uint64_t seed);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -77,7 +77,7 @@ class Scheduler {
     std::uint64_t order;  // among events of the same time: drawn
     int rank;             // -1: `call`
     std::uint64_t version;
-    std::function<void()> call;
+    std::unique_ptr<std::function<void()>> call;
     bool operator<(const Event& other) const {
       return at != other.at ? at > other.at : order > other.order;
     }
@@ -89,7 +89,7 @@ class Scheduler {
   void enter_rank(Rank& rank);
   void leave_rank(Rank& rank);
 
-  const Globals& globals_;
+  Globals& globals_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::priority_queue<Event> events_;

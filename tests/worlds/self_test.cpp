@@ -13,6 +13,8 @@ struct Case {
 
 constexpr Case kCases[] = {
     {"", nullptr},
+    {"refused before a wait", nullptr},
+    {"refused after a wait", nullptr},
     {"error", ": error: "},
     {"data", ": wrong data"},
     {"bits", ": other bits than another rank"},
@@ -38,7 +40,12 @@ World two_calls(const std::string& broken) {
   world.broken = broken;
   const Step step{Kind::allreduce, 0, 100, 1, 0, std::vector<Time>(world.ranks)};
   world.steps = {step, step};
-  if (broken == "refused") world.steps[0].wrong = Wrong::negative;
+  if (broken.starts_with("refused")) world.steps[0].wrong = Wrong::negative;
+  if (broken.ends_with("a wait")) {  // so long that the others ask
+    world.algorithm = "auto:random=2";
+    world.steps.insert(world.steps.begin(), step);
+    world.steps[broken == "refused after a wait" ? 1 : 2].compute[0] = 40 * kSecond;
+  }
   if (broken == "silence") {
     world.dies = 3;  // so that reports are checked; the rank ends before this step
     world.dies_before = 2;

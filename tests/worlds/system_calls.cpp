@@ -47,9 +47,12 @@ long wait_for_flag(Scheduler& world, const void* word, int operation, std::uint3
   }
   if (*static_cast<const volatile std::uint32_t*>(word) != value) return 0;
   all.emplace(word, world.me());
-  const Time until = at_most == nullptr ? kNever : world.now() + in_nanoseconds(*at_most);
   const int me = world.me();
-  world.pause(until);
+  if (at_most == nullptr) {
+    world.pause(kNever);
+  } else {
+    world.idle(in_nanoseconds(*at_most));  // a system may let it sleep for longer
+  }
   for (auto [each, end] = all.equal_range(word); each != end; ++each) {
     if (each->second == me) {
       all.erase(each);

@@ -31,7 +31,10 @@ void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
 std::vector<char> vector_of(const Step& step, int number, int rank, int count) {
   std::vector<char> made(count * kWidth[step.type]);
   const std::uint64_t begin = mix(mix(number) + rank);
-  const auto drawn = [&](int i) { return mix(begin + i); };
+  const auto drawn = [&](std::uint64_t i) {
+    const std::uint64_t x = (begin + i) * 0x9e3779b97f4a7c15U;
+    return x ^ x >> 32;
+  };
   const auto fill = [&](auto* elements, auto value) {
     for (int i = 0; i < count; ++i) elements[i] = value(drawn(i));
   };

@@ -9,8 +9,8 @@
 namespace latecomer::worlds {
 namespace {
 
-const Globals& library() {
-  static const Globals found("liblatecomer_mpich");
+Globals& library() {
+  static Globals found("liblatecomer_mpich");
   return found;
 }
 

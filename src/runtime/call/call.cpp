@@ -34,7 +34,8 @@ class Reading {
   Reading(const Call& call, Rank ranks, Rank me)
       : call_(call), ranks_(ranks), me_(me), send_(call.sendtype), recv_(call.recvtype) {}
 
-  [[nodiscard]] bool wrong() const;
+  [[nodiscard]] bool refused() const;
+  [[nodiscard]] bool lengths_differ() const;
   [[nodiscard]] Problem problem() const;
 
  private:
@@ -60,7 +61,7 @@ bool wrong_side(const void* data, Count count, const Sized& type) {
   return count < 0 || type.null() || missing(data, count, type);
 }
 
-bool Reading::wrong() const {
+bool Reading::refused() const {
   if (rooted(call_.collective) && (call_.root < 0 || call_.root >= ranks_)) return true;
   switch (call_.collective) {
     case Collective::allreduce:
@@ -95,22 +96,24 @@ bool Reading::wrong_reduction() const {
   return call_.recvbuf == MPI_IN_PLACE || (call_.sendcount > 0 && call_.sendbuf == call_.recvbuf);
 }
 
-/// In all-gather and gather, the part that this rank receives from itself must be as long as the
-/// part that it sends.
 bool Reading::wrong_gathering() const {
   if (root() && (wrong_parts() || call_.recvbuf == MPI_IN_PLACE)) return true;
   if (call_.sendbuf == MPI_IN_PLACE) return !root();
-  if (wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
-  if (!root()) return false;
-  const Count received = call_.parts_differ() ? call_.part_count(me_) : call_.recvcount;
-  return call_.sendcount * send_.size() != received * recv_.size();
+  return wrong_side(call_.sendbuf, call_.sendcount, send_);
 }
 
 bool Reading::wrong_scattering() const {
   if (root() && wrong_side(call_.sendbuf, call_.sendcount, send_)) return true;
   if (call_.recvbuf == MPI_IN_PLACE) return !root();
-  if (wrong_side(call_.recvbuf, call_.recvcount, recv_)) return true;
-  return root() && call_.sendcount * send_.size() != call_.recvcount * recv_.size();
+  return wrong_side(call_.recvbuf, call_.recvcount, recv_);
+}
+
+/// The part that this rank receives from itself must be as long as the part that it sends.
+bool Reading::lengths_differ() const {
+  if (combines(call_.collective) || call_.collective == Collective::bcast || !root()) return false;
+  if (call_.in_place()) return false;
+  const Count received = call_.parts_differ() ? call_.part_count(me_) : call_.recvcount;
+  return call_.sendcount * send_.size() != received * recv_.size();
 }
 
 Problem Reading::problem() const {
@@ -231,7 +234,12 @@ int Call::native() const {
   return UserCode::run([this] { return natively(*this); });
 }
 
-bool wrong(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).wrong(); }
+bool refused(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).refused(); }
+
+bool wrong(const Call& call, Rank ranks, Rank me) {
+  const Reading reading(call, ranks, me);
+  return reading.refused() || reading.lengths_differ();
+}
 
 Problem problem_of(const Call& call, Rank ranks, Rank me) {
   return Reading(call, ranks, me).problem();
@@ -239,7 +247,7 @@ Problem problem_of(const Call& call, Rank ranks, Rank me) {
 
 std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me) {
   const Reading reading(call, ranks, me);
-  if (reading.wrong()) return std::nullopt;
+  if (reading.refused() || reading.lengths_differ()) return std::nullopt;
   return reading.problem();
 }
 

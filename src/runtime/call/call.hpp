@@ -47,7 +47,9 @@ struct Call {
   [[nodiscard]] int native() const;
 };
 
-/// True if the MPI library must refuse the arguments.
+/// True if the MPI library must refuse the arguments before it takes part in the call.
+[[nodiscard]] bool refused(const Call& call, Rank ranks, Rank me);
+/// True if the arguments are wrong, refused or not.
 [[nodiscard]] bool wrong(const Call& call, Rank ranks, Rank me);
 
 /// The problem of a call whose arguments are not wrong. If data are only moved, elements are bytes:

@@ -60,13 +60,14 @@ class Run {
   }
   /// The ranks of this one's node of which one may not have signalled yet: those that are not in
   /// the call; if there are none the driver, which waits for other nodes; if that is this rank all
-  /// that have not left the call.
+  /// that have not left the call; if all have left it, after another call than this one, all.
   [[nodiscard]] std::string mates() const {
     const std::vector<Rank> missing = resources_.transport.missing_mates();
     if (!missing.empty()) return ", for rank " + listed(missing) + " of its node to enter the call";
     const std::vector<Rank> inside = resources_.transport.mates_inside();
     std::string driver = driver_of_node();
-    if (!driver.empty() || inside.empty()) return driver;
+    if (!driver.empty()) return driver;
+    if (inside.empty()) return mates_gone();
     return ", for rank " + listed(inside) + " of its node to go on in the call";
   }
   static std::string listed(const std::vector<Rank>& ranks) {
@@ -74,12 +75,26 @@ class Run {
     for (const Rank rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
     return text;
   }
+  [[nodiscard]] bool awaits_node() const {
+    const Plan* const plan = options_.plan;
+    return plan != nullptr && !plan->placement.empty() && resources_.transport.awaits_flags_alone();
+  }
+  [[nodiscard]] std::string mates_gone() const {
+    if (!awaits_node()) return "";
+    const Rank me = resources_.comm->link().me();
+    std::vector<Rank> gone;
+    for (Rank rank = 0; rank < resources_.comm->link().ranks(); ++rank) {
+      const auto node = [&](Rank each) {
+        return options_.plan->placement[static_cast<std::size_t>(each)];
+      };
+      if (rank != me && node(rank) == node(me)) gone.push_back(rank);
+    }
+    return ", but rank " + listed(gone) + " of its node has left the call";
+  }
   /// The rank of this one's node that waits for the other nodes.
   [[nodiscard]] std::string driver_of_node() const {
+    if (!awaits_node()) return "";
     const Plan* const plan = options_.plan;
-    if (plan == nullptr || plan->placement.empty() || !resources_.transport.awaits_flags_alone()) {
-      return "";
-    }
     const Rank me = resources_.comm->link().me();
     const Rank node = plan->placement[static_cast<std::size_t>(me)];
     const Count driver = plan->table[static_cast<std::size_t>(node)];

@@ -1,6 +1,7 @@
 #include "runtime/call/states.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/arithmetic.hpp"
@@ -28,10 +29,28 @@ int execute_natively(CommState& state, const Call& call) {
   return code;
 }
 
+namespace {
+
+/// True if the MPI library ended the call before it took part in it, because of wrong arguments.
+bool is_refused(const Ending& ending) {
+  if (ending.counter != &latecomer_stats::fallback_arguments || ending.code == MPI_SUCCESS)
+    return false;
+  int category = MPI_SUCCESS;
+  PMPI_Error_class(ending.code, &category);
+  constexpr std::array kRefusals{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
+                                 MPI_ERR_OP,     MPI_ERR_ROOT,  MPI_ERR_ARG};
+  return std::ranges::find(kRefusals, category) != kRefusals.end();
+}
+
+}  // namespace
+
+/// A refused call is none: other ranks made no such call, and learn from the calls around it.
 Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
                           CallClass* call_class, Seconds entered) {
-  state.chooser.skip();
+  const bool may_be_refused = counter == &latecomer_stats::fallback_arguments;
+  if (!may_be_refused) state.chooser.skip();
   const Ending ending{execute_natively(state, request.call), counter, false, call_class};
+  if (may_be_refused && !is_refused(ending)) state.chooser.skip();
   if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
     return ending;
   note_device_memory(state, request.call);
@@ -205,14 +224,22 @@ Ending decide_and_execute(CommState& state, const Request& request, CallClass* c
 namespace {
 
 /// Plain: the MPI library was chosen, or has the call because of its arguments, which may be wrong
-/// or which MPI allows to differ. Then ranks that decide are notified.
+/// or which MPI allows to differ. Then ranks that decide are notified. A call that MPI refuses has
+/// no place among the calls.
 Ending plain(CommState& state, const Request& request, Seconds entered) {
   const bool chosen = request.by_library == &latecomer_stats::native;  // on all ranks
-  if (state.resources && !chosen && state.broken.empty()) {
-    if (const auto wrong = state.resources->failures.leave_to_library(state.calls))
+  const bool noted = state.resources && !chosen && state.broken.empty();
+  if (noted) {
+    const auto wrong = state.resources->failures.leave_to_library(state.calls);
+    if (wrong && !refused(request.call, state.ranks, state.rank))
       return fail(state, {disagreement_class(), *wrong});
   }
-  return execute_by_library(state, request, request.by_library, nullptr, entered);
+  const Ending ending = execute_by_library(state, request, request.by_library, nullptr, entered);
+  if (is_refused(ending)) {
+    if (noted) state.resources->failures.come_back();
+    --state.calls;
+  }
+  return ending;
 }
 
 /// Left: why all ranks leave the communicator's calls to the MPI library; null if they do not.

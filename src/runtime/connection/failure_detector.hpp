@@ -18,6 +18,7 @@ class FailureDetector : private Notices {
   explicit FailureDetector(const Link& link)
       : link_(link), mailbox_(link, Tags::kFailures), last_notice_(std::make_unique<Notice>()) {}
 
+  using Notices::come_back;
   using Notices::continue_after;
   using Notices::enter_call;
   using Notices::enter_part;

@@ -85,6 +85,7 @@ TEST(Notices, InAllOrdersOfEventsNobodyIsAccusedWhereAllIsWell) {
     well(3, {kRooted, {}}, {.stops = true, .asker = asker});
   }
   well(4, {kRooted, {}}, {.asker = 3});
+  well(2, {{.refused = 0}, {.announced = true, .refused = 1}}, {});
   RecordProperty("worlds", static_cast<int>(worlds));
 }
 

@@ -20,6 +20,7 @@ struct NoticedCall {
   bool exchange = false;   // of arrivals, afterwards
   Rank differs = -1;       // makes another plan; if the plan is announced: does not wait for it
   Rank leaves = -1;        // to the MPI library, whose call returns
+  Rank refused = -1;       // by the MPI library before, and comes again
 };
 
 struct NoticedRules {
@@ -187,6 +188,10 @@ class NoticesWorld {
     member.asked = 0;
     switch (member.part) {
       case Part::outside:
+        if (call.refused == rank) {
+          member.notices.leave_to_library(position);
+          member.notices.come_back();
+        }
         if (call.leaves == rank) {
           member.notices.leave_to_library(position);
           ++member.call;
