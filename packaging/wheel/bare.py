@@ -11,6 +11,7 @@ from old_glibc import run
 
 # A mount and a network of its own, without a way out.
 ENTER = r"""
+mount --bind "$1" "$1"  # a root that is a mount: the lab's unshare wants one
 mount -t proc proc "$1/proc" && mount -t sysfs sysfs "$1/sys" && mount -t tmpfs tmpfs "$1/dev/shm"
 mount -t tmpfs tmpfs "$1/tmp" && mount -t tmpfs tmpfs "$1/opt"
 mkdir "$1/opt/given" && mount --bind "$2" "$1/opt/given"

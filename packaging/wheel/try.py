@@ -5,7 +5,7 @@
 needs root, mmdebstrap, and the folders of make.py's last run. Each system has Python and its own
 Open MPI and MPICH, and neither a compiler nor a network. MPI 5's ABI is that of MPICH's wheel. The
 seconds of a line are from `pip install` to the first sentence. Then the module file inside the
-wheel, and `latecomer.Communicator` with mpi4py's wheel, are tried.
+wheel, `latecomer.Communicator` with mpi4py's wheel, and each command of docs/tutorial.md are tried.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from old_glibc import run, words_for
 
 SUITES = {"bullseye": "3.9", "bookworm": "3.11", "trixie": "3.13"}  # and their Python
 OLDEST = (3, 10)
-PACKAGES = "python3,python3-venv,openmpi-bin,mpich,environment-modules"
+PACKAGES = "python3,python3-venv,openmpi-bin,mpich,environment-modules,iproute2"
 PROGRAM = ROOT / "examples" / "late" / "late.c"  # rank 1 is late in it
 FOUND = "Rank 1 on host"
 SUMS = """from array import array
@@ -42,6 +42,14 @@ LAUNCH = {
     "mpich": "mpiexec.mpich {set} -n 2 {app}",
     "abi": "/opt/v/bin/mpiexec {set} -n 2 {app}",
 }
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+# As on the page; a command that fails ends the script.
+BEGIN = """mkdir /opt/tutorial; cd /opt/tutorial
+cp /opt/given/late-openmpi late; ln -s /opt/v/bin/latecomer .
+export OMPI_MCA_rmaps_base_oversubscribe=1
+set -x"""
+END = """test -s late.html -a -s ring.svg -a -s owners.svg -a -s call.html
+echo tutorial: {} commands"""
 INSTALL = "python3 -m venv /opt/v; /opt/v/bin/pip install -q --no-index --find-links {} {}"
 MODULE = """. /usr/share/modules/init/sh
 module use /opt/v/lib/python3*/site-packages/latecomer/share/modulefiles
@@ -117,7 +125,16 @@ def ways(family: str, wheel: Path, of_python: bool) -> list[tuple[str, list[str]
         words = [f"{install} mpi4py", f"export MPI4PY_LIBMPI={library}",
                  LAUNCH[family].format(set="", app=app)]  # fmt: skip
         found.append(("mpi4py", words, "1 call of mpi4py handled"))
+    if family == "openmpi":
+        commands = tutorial()
+        end = END.format(len(commands))
+        found.append(("tutorial", [install, BEGIN, *commands, end], f"tutorial: {len(commands)}"))
     return found
+
+
+def tutorial() -> list[str]:
+    """The commands of the tutorial that need no compiler and no clone."""
+    return re.findall(r"^ {4}(\./latecomer (?:.*\\\n)*.*)$", TUTORIAL.read_text(), re.MULTILINE)
 
 
 def try_system(suite: str, given: Path, wheel: Path, tools: Path) -> bool:

@@ -335,6 +335,14 @@ def _run_drop_in(command, found, folder):
     assert report.read_text()
 
 
+def test_no_library_names_the_folder_where_it_was_built():
+    # A wheel has the same check sum wherever it is built.
+    libraries = [*BUILD.glob("lib*.so"), *(BUILD / "lib").glob("lib*.so.*")]
+    assert libraries
+    naming = [path.name for path in libraries if str(ROOT).encode() in path.read_bytes()]
+    assert naming == []
+
+
 # ---- recipes
 
 
