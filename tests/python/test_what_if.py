@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from latecomer.core.compiled import core
 from latecomer.core.programs import problem
+from latecomer.report.analysis import facts as facts_of
 from latecomer.report.analysis.answer import facts
 from latecomer.report.analysis.collectives import Collectives
 from latecomer.report.analysis.cut import analysed
@@ -135,8 +136,8 @@ def test_a_late_rank_that_computes_as_the_median_rank_does_costs_nothing():
     assert found.seconds == pytest.approx(run - 50 * 0.02 * 1.025 * 2, rel=0.02)
 
 
-def test_messages_hand_on_what_is_saved():
-    """A wavefront: without the slow rank's excess all that waits for it is earlier."""
+def wavefront():
+    """Rank 1 of four is slow."""
 
     def program(rank):
         for _ in range(20):
@@ -147,9 +148,34 @@ def test_messages_hand_on_what_is_saved():
                 yield ("send", rank + 1)
             yield ("allreduce",)
 
-    played = Played([list(program(rank)) for rank in range(4)])
-    found, run = replayed(played.trace(), ranks=(1,))
+    return Played([list(program(rank)) for rank in range(4)]).trace()
+
+
+def test_messages_hand_on_what_is_saved():
+    """Without the slow rank's excess all that waits for it is earlier."""
+    found, run = replayed(wavefront(), ranks=(1,))
     assert found.seconds == pytest.approx(run - 20 * 0.02, abs=0.005)
+
+
+@pytest.mark.parametrize("handled", [False, True])
+def test_the_answer_and_the_what_if_tell_one_number(handled):
+    """Only a simulation knows what calls of latecomer take without the lateness that they use."""
+    trace = wavefront()
+    for group in trace.groups if handled else ():
+        group.served[:] = 0
+        group.algorithm[:] = trace.words.place("ring")
+    found = analysed(trace)
+    told = facts(found)
+    assert list(told.late) == [1]
+    assert (told.saved is None) == handled
+    answers = what_if(trace, found.run_seconds, late=told.late, graph=found.graph)
+    assert answers.trusted
+    whole = facts_of.simulated(told, answers)
+    asked = answers_of(answers)["rank 1 no slower than the median rank"]
+    assert whole.saved == pytest.approx(found.run_seconds - asked.seconds, rel=1e-9)
+    assert whole.saved == pytest.approx(20 * 0.02, rel=0.05)
+    assert whole.elapsed == found.run_seconds
+    assert facts_of.simulated(told, None) == told
 
 
 # ---- the answers

@@ -278,7 +278,7 @@ def _report(
         raise ValueError(
             "no call of two or more ranks is in the trace, so there is nothing to show"
         )
-    answers = what_if_of(seen, network, native, seconds)
+    seen, answers = with_what_if(seen, network, native, seconds)
     if as_json:
         from ..report.analysis.summary import summary
 
@@ -298,14 +298,20 @@ def _report(
     return 0 if html is None or write_page(seen, answers, html, told=True) else 1
 
 
-def what_if_of(
+def with_what_if(
     seen: Seen, network: str = "", native: str = NATIVE, seconds: float | None = None
-) -> WhatIf | None:
-    """Simulations for about so long; None: of 0 seconds, or without calls."""
+) -> tuple[Seen, WhatIf | None]:
+    """Simulations for about so long, and the answer with what they tell; None: of 0 seconds, or
+    without calls."""
+    from ..report.analysis.answer import answer_of
+    from ..report.analysis.facts import simulated
+
     usual = min(max(_SHORT, seen.found.trace.ranks / 16), _LONG)
     budget = usual if seconds is None else seconds
     can = _has_calls(seen.found) and seen.found.trace.between
-    return _answers(seen, network, native, budget) if budget and can else None
+    answers = _answers(seen, network, native, budget) if budget and can else None
+    told = simulated(seen.facts, answers)
+    return replace(seen, facts=told, said=answer_of(told)), answers
 
 
 def _has_calls(found: Lateness) -> bool:

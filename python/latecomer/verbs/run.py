@@ -262,7 +262,7 @@ def _answer_of_trace(trace: Path, page: Path | None, ended: Ended) -> Answer | N
     from ..base.errors import UserError
     from ..report.analysis.job import unseen
     from ..report.trace import read
-    from .report import see, what_if_of, write_page
+    from .report import see, with_what_if, write_page
 
     try:
         found = read(trace)
@@ -277,7 +277,8 @@ def _answer_of_trace(trace: Path, page: Path | None, ended: Ended) -> Answer | N
         say(str(error))
         return None
     if page:
-        write_page(seen, what_if_of(seen), page, told=True)
+        seen, answers = with_what_if(seen)
+        write_page(seen, answers, page, told=True)
     return seen.said
 
 

@@ -30,6 +30,7 @@ from .wording import (
 
 if TYPE_CHECKING:
     from .lateness import Lateness
+    from .what_if import WhatIf
 
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
@@ -123,6 +124,17 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     return named if found.origin is None else _unless_unseen(named, found, found.origin)
 
 
+def simulated(named: Facts, answers: WhatIf | None) -> Facts:
+    """The same, with what the run would take without the late ranks, if only the what-if tells."""
+    if answers is None or not answers.trusted or not named.late or named.saved is not None:
+        return named
+    for answer in answers.answers:
+        if answer.scenario.ranks == tuple(named.late) and answer.replayed:
+            saved = answers.measured - answer.replayed.seconds
+            return replace(named, saved=saved, elapsed=answers.measured)
+    return named
+
+
 def _without_most_calls(common: Facts, missing: list[int], left: int, used: int) -> Facts:
     """Who is late in the few calls that remain may be anybody: they are those of some groups."""
     if used:
@@ -152,7 +164,8 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
                     remarks=[*_handed_on(begun, late, common.run), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
-        clear = begun.graph.unclear[0] <= TRUSTED
+        # Algorithms of latecomer take longer without the lateness that they use: see `simulated`.
+        clear = begun.graph.unclear[0] <= TRUSTED and not found.trace.handled
         named = replace(named, saved=saved if clear else None, elapsed=found.run_seconds,
                         cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,

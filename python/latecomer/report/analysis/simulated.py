@@ -55,10 +55,7 @@ class Simulator:
         self.members: dict[CallClass, list[int]] = {}
         for event, each in enumerate(calls.classes):
             self.members.setdefault(each, []).append(event)
-        at_latecomer = SERVED.index("latecomer")
-        self.handled = any(
-            bool((group.served == at_latecomer).any()) for group in self.trace.groups
-        )
+        self.handled = self.trace.handled
         self.simulated = [each for each in self.members if self._usable(each)]
 
     def _usable(self, each: CallClass) -> bool:
@@ -225,17 +222,21 @@ class Simulator:
 
     # ---- what a call is
 
-    def algorithm(self, wanted: str, event: int, *, changed: bool) -> str | None:
+    def algorithm(
+        self, wanted: str, event: int, *, changed: bool, computed: bool = False
+    ) -> str | None:
         """That of a call, if it is to be this one; None: the call stays as it was measured.
 
-        `changed`: arrivals or the network are others than they were.
+        `changed`: arrivals or the network are others than they were; `computed`: only arrivals.
         """
         call_class = self.collectives.classes[event]
         if call_class not in self.factors:
             return None
         served = self._served(event)
         if wanted == AS_IT_WAS:
-            return NATIVE if served == NATIVE else self._own(call_class)
+            if served != NATIVE:
+                return self._own(call_class)
+            return None if computed else NATIVE
         name = _row(call_class.collective)
         short = call_class.bytes < _MIN_BYTES
         if short or (wanted not in (NATIVE, AUTO) and wanted not in _names(name)):
@@ -251,11 +252,13 @@ class Simulator:
             self.own[each] = name if name in _names(_row(each.collective)) else AUTO
         return self.own[each]
 
-    def cost(self, wanted: str, *, changed: bool) -> float:
+    def cost(self, wanted: str, *, changed: bool, computed: bool = False) -> float:
         """About the seconds that a call takes to simulate, by the programs' operations."""
         total = 0.0
         for each in self.factors:
-            algorithm = self.algorithm(wanted, self.members[each][0], changed=changed)
+            algorithm = self.algorithm(
+                wanted, self.members[each][0], changed=changed, computed=computed
+            )
             if algorithm is not None:
                 total += self._class_cost(each, algorithm) * len(self.members[each])
         return total / max(1, len(self.collectives)) + 2e-5

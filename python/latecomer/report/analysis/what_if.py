@@ -1,9 +1,9 @@
 """What a traced run would have taken: with other algorithms, less lateness, a faster network.
 
 The graph of the job is gone through again: computation stays, and each call ends when what it waits
-for has come and as much later as it did. Collectives are simulated where something about them is
-another: by what they take after the last arrival. Answers are differences to the same calls
-simulated as they were, so that what the simulator does not know of them is no gain and no loss.
+for has come and as much later as it did. Collectives are simulated where their algorithm or network
+is another, and those of latecomer, which use the arrivals, where computation is. Answers are
+differences to the same calls simulated as they were: what the simulator does not know is no gain.
 """
 
 from __future__ import annotations
@@ -56,6 +56,12 @@ class Scenario:
     lateness: float = 1.0  # the part of the imbalance of computation that stays
     speed: float = 1.0  # of the network, as a multiple of what it was
     ranks: tuple[int, ...] = ()  # which compute no longer than the median rank
+
+    @property
+    def computed(self) -> bool:
+        """True if computation is another, and nothing else."""
+        changed = self.lateness != 1 or bool(self.ranks)
+        return changed and self.algorithm == AS_IT_WAS and self.speed == 1
 
     @property
     def kind(self) -> str:
@@ -265,7 +271,10 @@ class Replay:
         changed = scenario.lateness != 1 or scenario.speed != 1 or bool(scenario.ranks)
         whole = len(self.collectives)
         try:
-            each = self.simulator.cost(scenario.algorithm, changed=changed)
+            if scenario.computed and not self.simulator.handled:
+                return Answer(scenario, self.run(scenario, whole, changed=changed))
+            each = self.simulator.cost(scenario.algorithm, changed=changed,
+                                       computed=scenario.computed)  # fmt: skip
             calls = int(seconds / each)
             few = calls < min(_FEWEST, whole)
             if time.monotonic() > until or (few and each * _FEWEST > 4 * seconds):
@@ -286,7 +295,7 @@ class Replay:
         measured: dict[CallClass, list[float]] = defaultdict(list)
         for (first, last), (begin, end) in zip(stretches, places, strict=True):
             for event in range(first, last):
-                if self.simulator.algorithm(scenario.algorithm, event, changed=changed) is None:
+                if self._algorithm(scenario, event, changed=changed) is None:
                     others.append(event)
                     continue
                 left_at = self.graph.left_at[self.collectives.members(event)]
@@ -322,7 +331,7 @@ class Replay:
         how: list[tuple[CallClass, Executes]] = []
         for event in events:
             call_class = self.collectives.classes[event]
-            algorithm = self.simulator.algorithm(scenario.algorithm, event, changed=changed)
+            algorithm = self._algorithm(scenario, event, changed=changed)
             key = call_class, algorithm or NATIVE
             if key not in made:
                 made[key] = self.simulator.executor(*key, scenario.speed)
@@ -341,6 +350,10 @@ class Replay:
             anew=[self.collectives.members(event) for event in events], exits=exits,
         )  # fmt: skip
         return found, after
+
+    def _algorithm(self, scenario: Scenario, event: int, *, changed: bool) -> str | None:
+        return self.simulator.algorithm(scenario.algorithm, event, changed=changed,
+                                        computed=scenario.computed)  # fmt: skip
 
     def _less(self, scenario: Scenario) -> Floats | None:
         if scenario.ranks:

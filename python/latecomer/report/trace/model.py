@@ -334,6 +334,12 @@ class Trace:
         return first, last
 
     @property
+    def handled(self) -> bool:
+        """True if latecomer carried out some of the collectives."""
+        own = SERVED.index("latecomer")
+        return any(bool((group.served == own).any()) for group in self.groups)
+
+    @property
     def calls(self) -> int:
         """The calls of all groups; each counts once, whatever the number of its members."""
         return sum(len(group) for group in self.groups)
