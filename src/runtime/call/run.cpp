@@ -44,7 +44,10 @@ class Run {
   /// Reports a stall, and asks the peers waited for which plan they follow. A rank that is merely
   /// late finds the question when it arrives.
   void report() {
-    monitor_.report(protocol_.waiting_for() + mates(), resources_.transport.awaited());
+    const std::string others = mates();
+    const std::string own = protocol_.waiting_for();
+    const bool alone = own.empty() && others.starts_with(", ");
+    monitor_.report(alone ? others.substr(2) : own + others, resources_.transport.awaited());
     for (const Rank peer : asked()) resources_.failures.ask(peer);
     ask_further();
   }
