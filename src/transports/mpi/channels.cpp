@@ -72,7 +72,9 @@ bool free_rest(std::vector<MPI_Request>& requests) {
 
 bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) {
   constexpr Seconds kAtMost = 1;
-  for (MPI_Request& request : receives) PMPI_Cancel(&request);
+  for (MPI_Request& request : receives) {
+    if (request != MPI_REQUEST_NULL) PMPI_Cancel(&request);
+  }
   wait_until([&] { return all_done(receives) && all_done(sends); }, kAtMost);
   const bool received = free_rest(receives);
   return free_rest(sends) && received;

@@ -129,6 +129,8 @@ void Channels::collect(const Settle& settle) {
   first_requests_.clear();
   for (std::size_t i = 0; i < tested; ++i) first_requests_.add(channel(i).first->request);
   const auto& ended = first_requests_.test();
+  // MPI has freed them: whoever abandons the rest, since `settle` threw, must not know them.
+  for (const auto& each : ended) channel(each.index).first->request = MPI_REQUEST_NULL;
   for (const auto& [index, code, status] : ended) {
     take_first(channel(index), status, code, settle);
     collect_more(channel(index), settle);
