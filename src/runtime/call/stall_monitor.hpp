@@ -54,9 +54,9 @@ inline bool StallTimer::idle() {
 struct WaitOptions {
   MPI_Comm user;  // for reports
   Seconds long_wait;
-  std::uint64_t calls_ahead = 0;    // how many calls after the last begun one the wait is in
-  const Plan* plan = nullptr;       // of the call; null: there is none
-  Seconds expected = kNotForecast;  // how long the wait is expected to be
+  std::uint64_t calls_ahead = 0;  // how many calls after the last begun one the wait is in
+  const Plan* plan = nullptr;     // of the call; null: there is none
+  Seconds expected = 0;           // how long the wait is expected to be; 0: that is not known
 };
 
 class StallMonitor {

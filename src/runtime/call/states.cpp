@@ -75,9 +75,9 @@ class CallGuard {
   bool ended_ = false;
 };
 
-/// The time from this rank's arrival to the last one, if it is forecast.
+/// The time from this rank's arrival to the last one, as forecast; 0: nothing is.
 Seconds expected_wait(const std::vector<Seconds>& arrivals, Rank me) {
-  if (arrivals.empty()) return kNotForecast;
+  if (arrivals.empty()) return 0;
   return *std::ranges::max_element(arrivals) - arrivals[static_cast<std::size_t>(me)];
 }
 

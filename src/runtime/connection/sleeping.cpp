@@ -37,7 +37,7 @@ int wait_asleep(MPI_Request& request) {
   int code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
   while (code == MPI_SUCCESS && done == 0) {
     const Seconds begin = monotonic_clock();
-    backoff.pause(begin, kNotForecast, kRankSleeps, [&](Seconds seconds) {
+    backoff.pause(begin, 0, kRankSleeps, [&](Seconds seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
       note_slept(monotonic_clock() - begin);
     });

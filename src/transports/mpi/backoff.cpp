@@ -21,13 +21,11 @@ Seconds processor_time() {
 
 }  // namespace
 
-/// A sleep takes `part` of the wait so far. It may be longer than `longest` where the wait is
-/// expected to last for twice as long, and where polls are dear. These may cost more shortly before
-/// the end that is forecast, and for a `polls`-th of the wait after it: then a rank wakes soon.
+/// A sleep takes `part` of the wait so far. It may be longer than `longest` where polls are dear,
+/// or where the wait is expected to last for twice as long.
 Seconds Sleeps::after(Seconds waited, Seconds cost, Seconds left) const {
   if (waited <= patience && left <= kLong) return 0;
-  const bool forecast = left * polls >= -waited;
-  const Seconds most = std::max(longest, forecast ? left / 2 : polls * cost);
+  const Seconds most = std::max({longest, polls * cost, left / 2});
   return std::clamp(part * waited, shortest, std::max(longest, std::min(most, longest_ever)));
 }
 

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <thread>
 
 #include "base/types.hpp"
@@ -19,9 +18,6 @@ enum class Sleeping : std::uint8_t {
   asked,           // also on a core of its own
 };
 
-/// The expected rest of a wait of which nothing is forecast.
-inline constexpr Seconds kNotForecast = -std::numeric_limits<Seconds>::infinity();
-
 /// The parameters of a kind of thread's sleeps.
 struct Sleeps {
   Seconds patience;  // no sleep before: most waits are shorter, and a sleep would make them long
@@ -33,9 +29,8 @@ struct Sleeps {
   Seconds spin = 0;          // on a core of its own a thread polls so long without giving it away
 
   /// The sleep after a wait of `waited`, where a poll costs `cost` of processor time, and the wait
-  /// is expected to last for another `left`, less than 0 where it should be over. Returns 0: yield
-  /// instead.
-  [[nodiscard]] Seconds after(Seconds waited, Seconds cost, Seconds left = kNotForecast) const;
+  /// is expected to last for another `left`; 0: that is not known. Returns 0: yield instead.
+  [[nodiscard]] Seconds after(Seconds waited, Seconds cost, Seconds left = 0) const;
 };
 
 /// The sleeps of a rank that waits in a call: they are late by a fiftieth of the wait, or the 50 us
@@ -56,7 +51,7 @@ class Backoff {
   /// Called after a poll without progress, at `now` on a clock in seconds. The wait counts from
   /// the first pause after progress, which sleeps only if a long wait is expected.
   void pause(Seconds now) {
-    pause(now, kNotForecast, sleeps_, [](Seconds seconds) {
+    pause(now, 0, sleeps_, [](Seconds seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     });
   }
