@@ -91,11 +91,11 @@ std::vector<std::uint64_t> Notices::state() const {
   return all;
 }
 
-/// True if this rank may still reach the notice's place.
+/// True if this rank may still reach the notice's place. With a plan it reaches no announcement.
 bool Notices::is_ahead(const Notice& notice) const {
   const Place& place = notice.from;
   return place.position > here_.position ||
-         (place.position == here_.position && here_.part < std::max(place.part, Part::plan));
+         (place.position == here_.position && here_.part < std::max(place.part, Part::memory));
 }
 
 /// Returns the conflict that a notice reveals. Notices of unknown kinds are ignored.
@@ -110,6 +110,8 @@ std::optional<std::string> Notices::conflict_of(const Received& received) const 
     return text;
   };
   if (notice.kind == kFailed) return says(" failed", "");
+  bool same = false;
+  bool other = false;
   for (const auto& [place, announced] : history_) {
     if (place.position != notice.from.position) continue;
     if (place.part == Part::left) {
@@ -120,10 +122,12 @@ std::optional<std::string> Notices::conflict_of(const Received& received) const 
           " waits",
           " for rank 0 to announce a plan, and this rank made its own: do the counts differ?");
     }
-    if (place.part == notice.from.part && place.plan_hash != notice.from.plan_hash) {
-      return says(" follows another plan than this rank", "");
-    }
+    // A rank that needs no memory, or has it, is in no agreement on memory.
+    const bool compared = place.part == notice.from.part ||
+                          (place.part == Part::plan && notice.from.part == Part::memory);
+    if (compared) (place.plan_hash == notice.from.plan_hash ? same : other) = true;
   }
+  if (other && !same) return says(" follows another plan than this rank", "");
   return std::nullopt;
 }
 

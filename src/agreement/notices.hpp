@@ -16,8 +16,9 @@ namespace latecomer {
 
 class Notices {
  public:
-  /// The part of a call that a rank is in; announcement: it waits for rank 0 to announce the plan.
-  enum class Part : std::uint64_t { none, announcement, plan, exchange, review, left };
+  /// The part of a call that a rank is in; announcement: it waits for rank 0 to announce the plan;
+  /// memory: the ranks agree on the memory of nodes, and without it follow another plan.
+  enum class Part : std::uint64_t { none, announcement, memory, plan, exchange, review, left };
 
   enum Kind : std::uint64_t { kAsk, kFailed };
   struct Place {
@@ -36,8 +37,8 @@ class Notices {
   /// Notes that this rank enters a call and has no plan yet. `position`: among all calls of the
   /// communicator, native ones included; `call`: among those that latecomer handles.
   void enter_call(std::uint64_t position, std::uint64_t call);
-  /// Notes that this rank follows a plan with this hash; `part`: plan, or the arrival exchange
-  /// after it.
+  /// Notes that this rank follows a plan with this hash; `part`: plan, the agreement on memory
+  /// before it, or the arrival exchange after it.
   void enter_part(Part part, std::uint64_t plan_hash);
   /// Notes that this rank leaves a call to the MPI library because of its own arguments.
   void leave_to_library(std::uint64_t position);

@@ -32,7 +32,7 @@ def run(script, folder, *, version=5, ranks=None, rank=None, **variables):
     if folder is not None:
         clean["LATECOMER_TRACE"] = str(folder)
     done = subprocess.run([HOST, PLUGIN, str(version)], input="\n".join(script), text=True,
-                          capture_output=True, timeout=120, check=False,
+                          capture_output=True, timeout=600, check=False,
                           env=clean | variables)  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr

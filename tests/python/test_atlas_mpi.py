@@ -27,7 +27,7 @@ def app(name, tmp_path):
         pytest.skip("the drop-in library is not built")
     family, made = installed(name), tmp_path / "secretapp"
     source = ROOT / "examples" / "late" / "late.c"
-    subprocess.run([family.mpicc, "-g", source, "-o", made], check=True, timeout=100)
+    subprocess.run([family.mpicc, "-g", source, "-o", made], check=True, timeout=600)
     return mpi.launch_command(family, RANKS, [str(made), str(STEPS)], env=PATIENT, allow_root=True)
 
 
@@ -59,7 +59,7 @@ def test_no_name_of_its_trace_is_in_the_file(app, tmp_path):
     trace = read_trace(folder)
     record = [sys.executable, "-m", "latecomer", "atlas", "record", "--output", file, folder]
     subprocess.run(
-        record, check=True, timeout=100, env=app.env | {"PYTHONPATH": str(ROOT / "python")}
+        record, check=True, timeout=600, env=app.env | {"PYTHONPATH": str(ROOT / "python")}
     )
     content = file.read_bytes()
     words = {trace.words[i] for i in range(len(trace.words))} - set(COLLECTIVES)

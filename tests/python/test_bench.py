@@ -352,7 +352,7 @@ def test_an_interrupt_before_the_first_iteration_is_told_as_one(fake, monkeypatc
         else:
             wait_until(lambda: fake.exists() and fake.read_text().endswith("\n"))
         child.send_signal(signal.SIGINT)
-        out, err = child.communicate(timeout=20)
+        out, err = child.communicate(timeout=600)
     assert (child.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "latecomer: interrupted"
 

@@ -180,7 +180,7 @@ def test_mpi_that_is_opened_late(name, tmp_path):
         "return go(n - 1, words + 1); }\n"
     )
     host = tmp_path / "host"
-    subprocess.run(["cc", "-w", tmp_path / "host.c", "-o", host, "-ldl"], check=True, timeout=100)
+    subprocess.run(["cc", "-w", tmp_path / "host.c", "-o", host, "-ldl"], check=True, timeout=600)
     check(name, Scene(), [str(host), plugin], tmp_path)
 
 

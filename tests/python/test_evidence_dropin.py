@@ -20,7 +20,7 @@ def run_script(name: str, *words: str) -> str:
     if program.find_built(preload.LIBRARY) is None:
         pytest.skip("the drop-in library is not built")
     command = [sys.executable, str(EVIDENCE / name), *words]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 

@@ -348,7 +348,7 @@ def watched(folder, seconds):
 
 def test_many_threads_at_a_time_lose_nothing(tmp_path):
     folder = tmp_path / "trace"
-    subprocess.run([HOST, "threads", PLUGIN, "5", "400"], check=True, timeout=120,
+    subprocess.run([HOST, "threads", PLUGIN, "5", "400"], check=True, timeout=600,
                    env={"LATECOMER_TRACE": str(folder)})  # fmt: skip
     (file,) = native_file.read([folder / "rank-0.trace"], left := LeftOut())
     assert not left.remarks()

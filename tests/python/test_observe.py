@@ -124,7 +124,7 @@ def programs(tmp_path_factory):
             (folder / "code.c").write_text(CODE)
             compiler, made[name] = installed(name).mpicc, folder / name
             command = [compiler, "-g", "-O0", folder / "code.c", "-o", made[name]]
-            subprocess.run(command, check=True, timeout=100)
+            subprocess.run(command, check=True, timeout=600)
         return str(made[name])
 
     return compiled
@@ -327,7 +327,7 @@ def test_these_variables_work_behind_any_launcher(name, programs):
     told = subprocess.run(
         [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--observe", "--preload-only"],
         env=launch_of(name, programs, []).env | {"PYTHONPATH": str(ROOT / "python")},
-        capture_output=True, text=True, timeout=100, check=True,
+        capture_output=True, text=True, timeout=600, check=True,
     ).stdout.split()  # fmt: skip
     launch = launch_of(name, programs, ["barrier"])
     at = launch.command.index(programs(name))

@@ -18,7 +18,7 @@ from latecomer.report.trace import read
 from latecomer.report.trace.model import CONTROL
 from test_rules import RING, entry, file_of
 
-LIMIT = 60  # seconds, for a command that would wait for ever
+LIMIT = 600  # seconds, for a command that would wait for ever
 
 
 @pytest.fixture

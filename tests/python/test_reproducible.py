@@ -22,7 +22,7 @@ def digest(name: str, ranks: int, arrivals: int) -> str:
         installed(name), ranks, [str(tests), CASE, "--quick"], env=variables, allow_root=True
     )
     ended = subprocess.run(
-        launch.command, env=launch.env, capture_output=True, text=True, timeout=390, check=False
+        launch.command, env=launch.env, capture_output=True, text=True, timeout=600, check=False
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return re.search(r"^digest (\w+)$", ended.stdout, re.MULTILINE)[1]

@@ -283,7 +283,7 @@ def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in env.items():
             patch.setenv(name, value)
-        options = ["--trace", str(folder), "--report", str(file), "--deadline", "60"]
+        options = ["--trace", str(folder), "--report", str(file), "--deadline", "600"]
         assert cli.run(["run", *options, "--", *words]) == 0
         assert "who:   " in capfd.readouterr().err
         assert cli.run(["run", *options, "--", *words]) == 2

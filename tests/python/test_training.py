@@ -105,7 +105,7 @@ def test_a_small_training(namespaces, tmp_path, capsys):
     import run
 
     words = ["--nodes", "2", "--iterations", "2", "--runs", "1", "--imbalance", "slow",
-             "--algorithms", "gloo,ring,auto", "--out", str(tmp_path), "--deadline", "100"]  # fmt: skip
+             "--algorithms", "gloo,ring,auto", "--out", str(tmp_path), "--deadline", "600"]  # fmt: skip
     assert run.main(words) == 0
     shown = capsys.readouterr()
     assert "145578 parameters" in shown.err

@@ -31,6 +31,7 @@ def test_worlds_are_played_and_counted():
         (100188, 12, 80),  # MPI refuses a call: the arrivals known after it must be the same
         (1042874, 4, 10),  # a rank waits for others of its node that have left the call
         (1991000, 4, 10),  # a rank lacks memory while MPI's requests end
+        (2099592, 4, 10),  # a node has no memory, and a rank asks long after the others know
     ],
 )
 def test_worlds_that_had_faults_are_right(seed, ranks, steps):

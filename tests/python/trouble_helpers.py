@@ -39,7 +39,7 @@ def program_of(name: str, folder: Path, *words: str) -> str:
         pytest.skip("the drop-in library is not built")
     built = folder / ("trouble.so" if words else "trouble")
     compiler = installed(name).mpicc
-    subprocess.run([compiler, "-O1", "-w", *words, SOURCE, "-o", built], check=True, timeout=100)
+    subprocess.run([compiler, "-O1", "-w", *words, SOURCE, "-o", built], check=True, timeout=600)
     return str(built)
 
 

@@ -48,7 +48,11 @@ int check(MPI_Comm handle, std::int64_t count, int root, Comm*& comm) {
   return root < 0 || root >= static_cast<int>(comm->members.size()) ? MPI_ERR_ROOT : MPI_SUCCESS;
 }
 
-int check_op(MPI_Op op) { return op == MPI_OP_NULL ? MPI_ERR_OP : MPI_SUCCESS; }
+/// Real libraries refuse an operator that a type does not have before they take part.
+int check_op(MPI_Op op, MPI_Datatype type) {
+  if (op == MPI_OP_NULL) return MPI_ERR_OP;
+  return Within()->mine().ops.contains(op) ? MPI_SUCCESS : combine(nullptr, nullptr, 0, type, op);
+}
 
 int check_buffer(const void* buffer, std::int64_t count, MPI_Datatype type) {
   if (count < 0) return MPI_ERR_COUNT;
@@ -165,8 +169,8 @@ int PMPI_Allreduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype t
                      MPI_Comm handle) {
   const Within state;
   Comm* comm = nullptr;
-  const int wrong = first_of({check(handle, count, 0, comm), check_op(op),
-                              check_buffer(from, count, type), check_buffer(to, count, type)});
+  const int wrong = first_of({check(handle, count, 0, comm), check_buffer(from, count, type),
+                              check_buffer(to, count, type), check_op(op, type)});
   if (wrong != MPI_SUCCESS) return wrong;
   const auto size = count * state->size_of(type);
   return together(*comm, "MPI_Allreduce", copied(from == MPI_IN_PLACE ? to : from, size), size, all,
@@ -181,8 +185,8 @@ int PMPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MP
                     MPI_Comm handle, MPI_Request* request) {
   const Within state("MPI_Iallreduce", 0);
   Comm* comm = nullptr;
-  const int wrong = first_of({check(handle, count, 0, comm), check_op(op),
-                              check_buffer(from, count, type), check_buffer(to, count, type)});
+  const int wrong = first_of({check(handle, count, 0, comm), check_buffer(from, count, type),
+                              check_buffer(to, count, type), check_op(op, type)});
   if (wrong != MPI_SUCCESS) return wrong;
   const auto size = count * state->size_of(type);
   auto made = std::make_unique<Request>();
@@ -214,8 +218,8 @@ int PMPI_Reduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type
                   int root, MPI_Comm handle) {
   const Within state;
   Comm* comm = nullptr;
-  const int wrong =
-      first_of({check(handle, count, root, comm), check_op(op), check_buffer(from, count, type)});
+  const int wrong = first_of(
+      {check(handle, count, root, comm), check_buffer(from, count, type), check_op(op, type)});
   if (wrong != MPI_SUCCESS) return wrong;
   const auto size = count * state->size_of(type);
   const int me = state->me_in(*comm);

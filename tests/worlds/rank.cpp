@@ -180,7 +180,7 @@ bool Rank::ask_wrongly(const Step& step, const Arguments& right, Buffers& buffer
     findings_.excuse(comm);
     findings_.unchecked.insert({number, comm});
   }
-  if (rooted && (wrong == Wrong::count || wrong == Wrong::type || wrong == Wrong::other_root)) {
+  if (rooted && !is_refused(wrong) && wrong != Wrong::freed) {
     // Not all ranks wait for each other: with MPI alone, too, nobody need notice, and later calls
     // receive what was sent.
     spoil(comm);

@@ -212,7 +212,7 @@ bool lacks_memory(const CommState& state, const Prepared& prepared, const Layout
 Outcome share_memory(CommState& state, const Prepared& prepared, const Layout& layout) {
   CommResources& resources = *state.resources;
   const RankContext& context = prepared.context();
-  resources.failures.enter_part(FailureDetector::Part::plan, context.plan_hash);
+  resources.failures.enter_part(FailureDetector::Part::memory, context.plan_hash);
   BlockingChannel channel(resources, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
                           Tags::kMemory, "to share the memory of nodes");
   Agreement mine{context.plan_hash, state.rank};

@@ -86,6 +86,10 @@ TEST(Notices, InAllOrdersOfEventsNobodyIsAccusedWhereAllIsWell) {
   }
   well(4, {kRooted, {}}, {.asker = 3});
   well(2, {{.refused = 0}, {.announced = true, .refused = 1}}, {});
+  for (const bool without : {false, true}) {
+    well(2, {{.memory = true, .without = without}, {}}, {});
+    well(3, {{.memory = true, .without = without}}, {.asker = 2});
+  }
   RecordProperty("worlds", static_cast<int>(worlds));
 }
 
@@ -108,6 +112,8 @@ TEST(Notices, InAllOrdersOfEventsAllLearnOfTroubleAndTellTheTruth) {
     trouble(3, {{.leaves = who}, {}}, {}, {"failed", "left"});
     trouble(3, {kRooted, {}}, {.fails = who, .asker = 0}, {"failed"});
   }
+  trouble(2, {{.memory = true, .differs = 0}, {}}, {}, {"failed", "follows another plan"});
+  trouble(3, {{.memory = true, .differs = 1}}, {}, {"failed", "follows another plan"});
   trouble(2, {{.announced = true, .differs = 0}, {}}, {}, {"failed", "not announced"});
   trouble(2, {{.announced = true, .differs = 1}, {}}, {},
           {"failed", "follows another plan", "not announced"});

@@ -18,6 +18,8 @@ struct NoticedCall {
   bool all = true;         // each rank waits for all; otherwise all wait for rank 0, who goes on
   bool announced = false;  // rank 0 announces the plan
   bool exchange = false;   // of arrivals, afterwards
+  bool memory = false;     // all ranks but the one that differs agree on memory before
+  bool without = false;    // no memory is had: all follow another plan
   Rank differs = -1;       // makes another plan; if the plan is announced: does not wait for it
   Rank leaves = -1;        // to the MPI library, whose call returns
   Rank refused = -1;       // by the MPI library before, and comes again
@@ -125,7 +127,7 @@ class NoticesWorld {
   }
 
  private:
-  enum class Part : std::uint8_t { outside, entered, announcement, plan, exchange };
+  enum class Part : std::uint8_t { outside, entered, announcement, memory, plan, exchange };
   struct Member {
     Notices notices;
     std::size_t call = 0;  // that it is in, or comes to
@@ -142,7 +144,7 @@ class NoticesWorld {
     return !failed(rank) && !stopped(rank) && !finished(rank);
   }
   [[nodiscard]] static std::uint64_t plan_of(const NoticedCall& call, Rank rank) {
-    return call.differs == rank ? 78 : 77;
+    return call.differs == rank ? 78 : call.without ? 79 : 77;
   }
   /// True if `rank` need not wait for `other` to be in this part of the call.
   [[nodiscard]] bool meets(Rank rank, Rank other, Part part) const {
@@ -162,10 +164,8 @@ class NoticesWorld {
     const NoticedCall& call = calls_[member.call];
     if (member.part == Part::announcement) return rank == 0 || meets(rank, 0, member.part);
     for (Rank other = 0; other < ranks(); ++other) {
-      const bool awaited = call.all || member.part == Part::exchange || other == 0;
-      if (rank == other || !awaited || (rank == 0 && !call.all && member.part == Part::plan)) {
-        continue;
-      }
+      const bool awaited = call.all || member.part != Part::plan || (other == 0 && rank != 0);
+      if (rank == other || !awaited) continue;
       if (!meets(rank, other, member.part)) return false;
     }
     return true;
@@ -208,6 +208,13 @@ class NoticesWorld {
         }
         [[fallthrough]];
       case Part::announcement:
+        if (call.memory && call.differs != rank) {
+          member.notices.enter_part(Notices::Part::memory, 77);
+          member.part = Part::memory;
+          return;
+        }
+        [[fallthrough]];
+      case Part::memory:
         member.notices.enter_part(Notices::Part::plan, plan_of(call, rank));
         member.part = Part::plan;
         return;
