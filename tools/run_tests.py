@@ -1,7 +1,8 @@
 """Runs every suite and ends with one line `N passed, N failed[, N skipped][, N unsteady]`.
 
 Usage: ./test [SUITE ...]; without names all of them. Exits 1 if anything failed. A suite that
-prints nothing for so long that its deadline passes counts as failed.
+prints nothing for so long that its deadline passes counts as failed. What each printed is in
+build/tests/SUITE.log, for Python with the slowest tests.
 
 What failed is run once more, alone. What passes then is unsteady: a defect of the test, which is
 printed and counted, its first output is kept in build/unsteady/, and the run has not failed.
@@ -155,7 +156,7 @@ def suites() -> list[Suite]:
     python = str(BIN / "python")
     core = "build/{}/tests/core_tests"
     jobs = str(os.cpu_count() or 1)
-    pytest = [python, "-m", "pytest", "-q", "-rfEs"]
+    pytest = [python, "-m", "pytest", "-q", "-rfEs", "--durations=100"]
     return [
         Suite("layers", [python, "tools/check_layers.py"]),
         Suite("sizes", [python, "tools/check_sizes.py"]),
@@ -296,12 +297,18 @@ def run_again(suite: Suite, counts: Counts, output: str) -> str:
     passed = count(suite, code, second)
     if passed.failed:
         return f"{output}\n== once more, alone:\n{second}"
-    kept = ROOT / "build" / "unsteady" / f"{suite.name}.log"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(output)
+    kept = keep("unsteady", suite, output)
     counts.unsteady, counts.failed = counts.failed, 0
     counts.passed += counts.unsteady
     return f"{output}\n== unsteady: {what}: passed alone; first output in {kept.relative_to(ROOT)}"
+
+
+def keep(folder: str, suite: Suite, output: str) -> Path:
+    """The file below build/ that holds the output."""
+    file = ROOT / "build" / folder / f"{suite.name}.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(output)
+    return file
 
 
 FAILED: list[tuple[Suite, Counts, str]] = []
@@ -328,6 +335,7 @@ def run(suite: Suite) -> Counts:
         start = execute_in_shards if suite.counts == "gtest" else execute
         code, output, cpu_s = start([*priority, *suite.command], suite.deadline_s)
         cpu_s += built.cpu_s
+    keep("tests", suite, output)
     counts = count(suite, code, output)
     took = time.monotonic() - begin
     with PRINTING:

@@ -43,6 +43,7 @@ def test_what_passes_alone_is_unsteady_and_kept(tmp_path, capsys):
     total = run_all(Suite("once", program), Suite("good", python("print('fine')")))
     assert total == Counts(passed=2, failed=0, skipped=0, unsteady=1)
     assert (tmp_path / "build" / "unsteady" / "once.log").read_text() == "it was first\n"
+    assert (tmp_path / "build" / "tests" / "once.log").read_text() == "it was first\n"
     assert "== unsteady: once: passed alone" in capsys.readouterr().out
 
 
