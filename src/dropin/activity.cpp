@@ -216,6 +216,7 @@ void end_activity() {
 }  // namespace
 
 void begin_activity() {
+  follow_next();
   const OwnArithmetic arithmetic;
   note_surroundings();
   const Mode mode = mode_of_environment();
@@ -258,7 +259,6 @@ void begin_activity() {
   fast_path.min_bytes = min_bytes();
   fast_path.sleeps = asked_to_sleep() && !fast_path.observes;
   tell_settings(start.policy);
-  follow_next();
   if (rank == 0) note_begin("");
   const bool reported = ledger_is_kept();
   if (reported) {

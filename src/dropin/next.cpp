@@ -97,6 +97,7 @@ extern "C" __attribute__((visibility("default"))) void latecomer_dropin_follow(
   latecomer::loaders_call_site = call_site;
   latecomer::short_calls = short_calls;
   latecomer::has_messages = has_messages != 0;
+  latecomer::follow_next();
 }
 
 namespace latecomer::fortran {

@@ -21,7 +21,8 @@ template <class Function>
 /// there is no loader.
 [[nodiscard]] bool loader_has_messages();
 
-/// Makes calls of the library's own collectives go to the functions behind ours.
+/// Makes calls of the library's own collectives go to the functions behind ours, such as a tool's.
+/// They do whether this library is active or not.
 void follow_next();
 
 /// Lets the loader pass short calls on to the functions behind ours, if they are not counted.

@@ -37,7 +37,7 @@ if os.environ["OMPI_COMM_WORLD_RANK"] != "0":
 if manner == "silent":
     sys.exit(2)
 if manner == "stuck":
-    time.sleep(60)
+    time.sleep(3600)
 lines = [list(map(float, line.split())) for line in open(given["--delays"])]
 names = given["--algorithms"].split(",")
 header = {{"version": "0.1.0", "mpi": "Open MPI v9.8.7, package", "ranks": len(lines[0]),
@@ -49,7 +49,7 @@ with open(given["--output"], "w", buffering=1) as out:
         if (i, manner) in [(10, "crash"), (2, "early")]:
             sys.exit(3)
         if (i, manner) in [(10, "hang"), (2, "slow")]:
-            time.sleep(60)
+            time.sleep(3600)
         for name in names:
             after = 0.0005 if name == "ring" else 0.001
             exits = [max(late) + after] * len(late)
@@ -318,7 +318,7 @@ def test_a_crash_before_anything_was_complete_is_an_error(fake, monkeypatch):
 
 def test_a_deadline_keeps_what_was_measured(fake, monkeypatch):
     monkeypatch.setenv("FAKE", "hang")
-    result = run(*FAKED, "--iterations", "9", "--deadline", "1")
+    result = run(*FAKED, "--iterations", "9", "--deadline", "10")
     assert result.exit_code == 1
     assert "first 10 of 17 iterations" in result.stderr
     assert "onelate, delay 50 ms" in result.stdout

@@ -143,12 +143,12 @@ def test_what_needs_a_common_clock_is_empty_where_hosts_clocks_differ():
     if not Path("/proc/self/timens_offsets").exists():
         pytest.skip("no time namespaces in this kernel")
     words = ["--place", "lab", "--nodes", "3", "--rate", "100mbit", "--mpi", "openmpi"]
-    asked = ["--algorithms", "ring", "--bytes", "4KiB", "--delay", "30ms", "--clock-skew", "5s"]
+    asked = ["--algorithms", "ring", "--bytes", "4KiB", "--delay", "30ms", "--clock-skew", "9999s"]
     result = run(*words, *QUICK, *asked, "--json")
     assert result.exit_code == 0, result.stderr
     (row,) = json.loads(result.stdout)["rows"]
     assert (row["after_last_ms"], row["wrong"]) == (None, 0)
-    assert 0 < row["elapsed_ms"] < 4000  # not the 5 s by which clocks differ
+    assert 0 < row["elapsed_ms"] < 1e6  # not the hours by which clocks differ
 
 
 @pytest.mark.parametrize("estimate", ["perfect", "wrong"])
@@ -190,7 +190,7 @@ def test_a_run_that_is_ended_prints_what_it_has_and_leaves_nothing(number, tmp_p
         text=True,
     )
     samples = "latecomer-*/samples*"
-    wait_until(lambda: sum(path.stat().st_size for path in tmp_path.glob(samples)) > 5000, 30)
+    wait_until(lambda: sum(path.stat().st_size for path in tmp_path.glob(samples)) > 5000)
     running.send_signal(number)
     out, err = running.communicate(timeout=600)
     assert (running.returncode, "interrupted" in err) == (130, True)

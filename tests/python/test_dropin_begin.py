@@ -9,42 +9,55 @@ from latecomer.launch import preload
 from mpi_helpers import installed
 from scenes_helpers import FAMILIES, both_families
 
-# One rank leaves the library's MPI_Init late.
+# One rank leaves the library's MPI_Init late: after SLOW_S seconds, or when the other one calls a
+# collective. It then has left MPI_Init, and made the file SLOW_MARK.
 SLOW = """
 #include <mpi.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 static int late(int code) {
   int rank;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank == atoi(getenv("SLOW_RANK"))) sleep(atoi(getenv("SLOW_S")));
+  if (rank != atoi(getenv("SLOW_RANK"))) return code;
+  if (getenv("SLOW_S")) sleep(atoi(getenv("SLOW_S")));
+  else while (access(getenv("SLOW_MARK"), F_OK) != 0) usleep(10000);
   return code;
 }
 int MPI_Init(int *argc, char ***argv) { return late(PMPI_Init(argc, argv)); }
 int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided) {
   return late(PMPI_Init_thread(argc, argv, wanted, provided));
 }
+static void mark(void) { close(open(getenv("SLOW_MARK"), O_CREAT | O_WRONLY, 0600)); }
+int MPI_Allreduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  mark();
+  return PMPI_Allreduce(from, to, n, type, op, comm);
+}
+int MPI_Reduce(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op, int root,
+               MPI_Comm comm) {
+  mark();
+  return PMPI_Reduce(from, to, n, type, op, root, comm);
+}
 """
 
 
-def late_from_init(name, rank, seconds, folder):
-    """A job of two ranks, of which this one leaves MPI_Init by so much later."""
-    source = folder / "slow.c"
-    source.write_text(SLOW)
-    tool = shared_library(installed(name).mpicc, source, folder / f"{name}{rank}-{seconds}.so")
-    slow = {"SLOW_RANK": str(rank), "SLOW_S": str(seconds), "LATECOMER_STATS": "1"}
-    return run_cases(name, 2, ["reductions"], slow, behind=[tool])
+def late_from_init(name, folder, rank, **slow):
+    """A job of two ranks, of which this one leaves MPI_Init later."""
+    place = folder / f"{name}{rank}{len(slow)}"
+    place.mkdir()
+    (place / "slow.c").write_text(SLOW)
+    tool = shared_library(installed(name).mpicc, place / "slow.c", place / "slow.so")
+    own = {"SLOW_RANK": str(rank), "SLOW_MARK": str(place / "mark"), "LATECOMER_STATS": "1"}
+    return run_cases(name, 2, ["reductions"], own | slow, behind=[tool])
 
 
 def test_a_rank_that_leaves_the_begin_late_is_waited_for_or_makes_it_inactive_everywhere(tmp_path):
     """Rank 0 waits 5 s for rank 1, and that 15 s for rank 0, in jobs at the same time."""
-    waited = {"rank": 0, "seconds": 6}
-    kinds = [waited, {"rank": 0, "seconds": 20}, {"rank": 1, "seconds": 10}]
+    waited = {"rank": 0, "SLOW_S": "6"}
+    kinds = [waited, {"rank": 0}, {"rank": 1}]
     cases = [(name, kind) for name in FAMILIES for kind in kinds]
     with ThreadPoolExecutor(len(cases)) as at_once:
-        jobs = list(at_once.map(
-            lambda case: late_from_init(case[0], folder=tmp_path, **case[1]), cases
-        ))  # fmt: skip
+        jobs = list(at_once.map(lambda case: late_from_init(case[0], tmp_path, **case[1]), cases))
     for (name, kind), job in zip(cases, jobs, strict=True):
         about = f"{name}, {kind}: {job.err}"
         job.check()

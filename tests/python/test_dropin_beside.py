@@ -151,9 +151,28 @@ def test_calls_below_the_limit_and_no_others_go_to_the_mpi_library(name, counted
     if counted:
         settings["LATECOMER_STATS"] = str(tmp_path / "%r.json")
     job = run_cases(name, 2, ["limits"], settings, behind=[tool]).check()
+    assert seen_in(job.out) == limits_below(limit)
+
+
+@both_families
+@pytest.mark.parametrize(("ranks", "settings"), [(2, {"LATECOMER": "off"}), (1, {})])
+def test_a_tool_behind_sees_all_calls_of_an_inactive_library(name, ranks, settings, tmp_path):
+    (tmp_path / "tool.c").write_text(SEES)
+    tool = shared_library(installed(name).mpicc, tmp_path / "tool.c", tmp_path / "tool.so")
+    job = run_cases(name, ranks, ["limits"], settings, behind=[tool]).check()
+    assert seen_in(job.out) == limits_below(2000)
+
+
+def seen_in(output):
+    """The calls that the tool saw: name, elements and type. Longer ones may be in pieces."""
+    seen = re.findall(r"^seen (\w+) (\d+) MPI_(\w+)$", output, re.MULTILINE)
+    return {(what, int(count), name) for what, count, name in seen if int(count) <= 1040}
+
+
+def limits_below(limit):
+    """The calls of the case `limits` whose vectors have fewer bytes."""
     sizes = {"SIGNED_CHAR": 1, "SHORT": 2, "INT": 4, "FLOAT": 4, "DOUBLE": 8}
-    seen = re.findall(r"^seen (\w+) (\d+) MPI_(\w+)$", job.out, re.MULTILINE)
-    assert {(what, int(count), name) for what, count, name in seen if int(count) <= 1040} == {
+    return {
         (what, count, name)
         for what in ("allreduce", "reduce", "bcast")
         for name, size in sizes.items()

@@ -301,7 +301,7 @@ def test_tables_where_they_are_asked_for(name, programs, tmp_path):
 
 @both_families
 def test_hosts_whose_clocks_differ(name, programs, tmp_path, namespaces):
-    """By seconds, compared when MPI begins and when it ends."""
+    """By hours, compared when MPI begins and when it ends."""
     if not Path("/proc/self/timens_offsets").exists():
         pytest.skip("no time namespaces in this kernel")
     file = tmp_path / "job.json"
@@ -310,12 +310,12 @@ def test_hosts_whose_clocks_differ(name, programs, tmp_path, namespaces):
         f"LATECOMER_SUMMARY={file}",
         f"LD_PRELOAD={preload.library()}",
     ]
-    options = ["--nodes", "3", "--per-node", "2", "--rate", "200mbit", "--clock-skew", "5s"]
+    options = ["--nodes", "3", "--per-node", "2", "--rate", "200mbit", "--clock-skew", "9999s"]
     words = [programs(name), "barrier", "allreduce"]
     done = call("run", *options, "--mpi", name, "--quiet", "--", "env", *variables, *words)
     assert done.returncode == 0, done.stderr
     job = json.loads(file.read_text())
-    assert 0 < job["clock_error_s"] < 0.05
+    assert 0 < job["clock_error_s"] < 100
     assert job["last_rank"] == 1
     assert {(each["calls"], each["last"]) for each in job["places"]} == {(4, 4)}
     assert job["waiting_s"] < job["elapsed_s"]
