@@ -30,6 +30,8 @@ constexpr Case kCases[] = {
     {"stuck", "stuck: rank 0 in MPI_Irecv"},
     {"late", "an hour of the world's time is over"},
     {"barrier", " where others call MPI_"},
+    {"requests", nullptr},
+    {"order", ": wrong data"},
     {"silence", "rank 0: waits in step 2, and says nothing"},
 };
 
@@ -45,6 +47,11 @@ World two_calls(const std::string& broken) {
     world.algorithm = "auto:random=2";
     world.steps.insert(world.steps.begin(), step);
     world.steps[broken == "refused after a wait" ? 1 : 2].compute[0] = 40 * kSecond;
+  }
+  if (broken == "order" || broken == "requests") {
+    world.steps[0].request = 0;
+    world.steps[1].request = 1;
+    world.steps.push_back({.kind = Kind::wait, .comm = 0, .compute = step.compute});
   }
   if (broken == "silence") {
     world.dies = 3;  // so that reports are checked; the rank ends before this step

@@ -6,8 +6,8 @@
 namespace latecomer::worlds {
 namespace {
 
-constexpr const char* kNames[] = {"allreduce", "reduce",  "bcast", "allgather",
-                                  "gather",    "scatter", "split", "free"};
+constexpr const char* kNames[] = {"allreduce", "reduce", "bcast", "allgather",   "gather",
+                                  "scatter",   "split",  "free",  "wait for all"};
 
 constexpr const char* kWrong[] = {
     "",      "negative count", "root",     "buffer",     "null operator",
@@ -85,7 +85,9 @@ std::string listing(const World& world) {
       text << " into " << step.count << '\n';
       continue;
     }
-    if (step.kind != Kind::free_comm) {
+    if (step.request >= 0) text << " started as request " << step.request;
+    if (step.kind == Kind::wait && step.root == 1) text << ", which are freed";
+    if (step.kind < Kind::split) {
       text << ", " << step.count << " of type " << step.type << ", root " << step.root;
     }
     if (step.wrong != Wrong::none) {

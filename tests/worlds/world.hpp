@@ -10,7 +10,8 @@
 
 namespace latecomer::worlds {
 
-enum class Kind { allreduce, reduce, bcast, allgather, gather, scatter, split, free_comm };
+/// `wait`: for all requests of the communicator.
+enum class Kind { allreduce, reduce, bcast, allgather, gather, scatter, split, free_comm, wait };
 
 /// The fault in the arguments of one rank. MPI refuses the first four at once; with the
 /// others the rank takes part in the call, but for the last.
@@ -24,11 +25,13 @@ struct Step {
   int count = 0;  // elements; of a split: the number of parts, 0: it is left out
   int type =
       0;  // 0: int, exact; 1: double, rounded; 2: pairs, by an operator that does not commute
-  int root = 0;               // modulo the communicator's size
-  std::vector<Time> compute;  // of each rank, before the call
+  int root = 0;  // modulo the communicator's size; of a wait: 1 frees the requests
+  std::vector<Time> compute = {};  // of each rank, before the call
   Wrong wrong = Wrong::none;
   int wrong_rank = 0;  // the rank of the world that asks wrongly
   bool again = true;   // it asks again, rightly, where MPI refuses
+  int request = -1;    // the call is started as this persistent one, and waited for later
+  bool tells = false;  // ranks tell how far they have computed
 };
 
 /// Requests for memory that fail on one rank.
@@ -73,6 +76,8 @@ struct Outcome {
 
 /// A world of at most `most_ranks` ranks and so many steps.
 World draw(std::uint64_t seed, int most_ranks, int steps);
+/// The same world with persistent calls: many of its calls are started, and waited for later.
+World with_requests(World world);
 Outcome play(const World& world);
 /// The same world with every call left to the MPI library.
 World left_to_mpi(World world);
