@@ -246,4 +246,25 @@ World with_requests(World world) {
   return world;
 }
 
+World with_dropin(World world) {
+  Draw draw(world.seed ^ 0x64726f70696eU);
+  world.dropin = true;
+  auto& environment = world.environment;
+  if (draw.once_in(2)) {
+    environment.push_back("LATECOMER_MIN_BYTES=" + std::to_string(draw.spread(1 << 16)));
+  }
+  if (draw.once_in(8)) environment.emplace_back("LATECOMER_STATS=1");
+  if (draw.once_in(16)) environment.emplace_back("LATECOMER=observe");
+  if (draw.once_in(8)) world.without = draw.below(world.ranks);
+  world.spellings.resize(world.ranks);
+  if (draw.once_in(2)) {
+    for (auto& each : world.spellings) each = static_cast<Spelling>(draw.below(3));
+  }
+  world.begins = computes(draw, world.ranks, -1, 10'000 * kMicrosecond);
+  if (draw.once_in(4)) {
+    world.begins[draw.below(world.ranks)] += kMicrosecond * draw.spread(1 << 25);
+  }
+  return world;
+}
+
 }  // namespace latecomer::worlds

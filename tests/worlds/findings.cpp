@@ -10,8 +10,9 @@
 namespace latecomer::worlds {
 namespace {
 
-constexpr int kFailures = 0;  // Tags::kFailures
-constexpr int kControl = 4;   // Tags::kControl
+constexpr int kFailures = 0;              // Tags::kFailures
+constexpr int kControl = 4;               // Tags::kControl
+constexpr int kGreeting = (1 << 28) - 1;  // the largest there is (dropin/handshake.hpp)
 
 /// The most that the library holds on a rank after MPI_Finalize, for the life of the process:
 /// the registry of algorithms, defaults, the last timetables, which grow with the ranks, and stores
@@ -131,6 +132,7 @@ void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& f
         // Nobody waits for the last control messages (transports/mpi/mailbox.hpp), nor for
         // questions to a rank that has come meanwhile.
         if ((message.tag == kControl || message.tag == kFailures) && message.size <= 64) continue;
+        if (message.tag == kGreeting && findings.leaves_greetings(static_cast<int>(rank))) continue;
         left("message of " + std::to_string(message.size) + " B from rank " +
                  std::to_string(message.source) + ", tag " + std::to_string(message.tag),
              1);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "worlds/calls.hpp"
 #include "worlds/world.hpp"
 
 int main(int count, char** words) {
@@ -38,8 +39,8 @@ int main(int count, char** words) {
   const std::uint64_t last = std::strtoull(words[2], nullptr, 10);
   const int ranks = count > 3 ? std::atoi(words[3]) : 16;
   const int steps = count > 4 ? std::atoi(words[4]) : 100;
-  const bool starts = count > 5 && std::string(words[5]) == "started";
-  if ((count > 5 && !starts) || last < first || ranks < 2 || steps < 1) {
+  const std::string kind = count > 5 ? words[5] : "";
+  if (!has_kind(kind) || last < first || ranks < 2 || steps < 1) {
     std::cerr
         << "seeds must not fall, there must be 2 ranks and 1 step, and 'started' or nothing\n";
     return 2;
@@ -52,8 +53,7 @@ int main(int count, char** words) {
   int wrong = 0;
   double seconds = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    World world = draw(seed, ranks, steps);
-    if (starts) world = with_requests(std::move(world));
+    const World world = world_of_kind(draw(seed, ranks, steps), kind);
     const Outcome outcome = play(world);
     calls += outcome.calls;
     messages += outcome.messages;

@@ -9,7 +9,8 @@ namespace latecomer::worlds {
 
 void Rank::live() {
   int provided = 0;
-  PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+  if (world_.dropin) scheduler_.spend(world_.begins[scheduler_.me()]);
+  calls_.init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
   PMPI_Op_create(compose, 0, &compose_);
   comms_.push_back(MPI_COMM_WORLD);
   prepare(MPI_COMM_WORLD);
@@ -25,11 +26,10 @@ void Rank::live() {
   for (std::size_t i = comms_.size(); i-- > 1;) {
     if (comms_[i] != MPI_COMM_NULL) PMPI_Comm_free(&comms_[i]);
   }
-  ours([] {
-    latecomer_prepare_finalize();
-    return MPI_SUCCESS;
+  ours([&] {
+    if (calls_.c_api != nullptr) calls_.c_api->prepare_finalize();
+    return calls_.finalize();
   });
-  PMPI_Finalize();
 }
 
 /// The fault of rank 0 after its last call, for the test of the checks.
@@ -66,10 +66,12 @@ void Rank::break_at_end() {
 
 void Rank::prepare(MPI_Comm comm) {
   PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  if (calls_.c_api == nullptr) return;
+  const CApi& c_api = *calls_.c_api;
   for (const char* const collective :
        {"allreduce", "reduce", "bcast", "allgather", "gather", "scatter"}) {
     const int code =
-        ours([&] { return latecomer_set_algorithm(comm, collective, world_.algorithm.c_str()); });
+        ours([&] { return c_api.set_algorithm(comm, collective, world_.algorithm.c_str()); });
     // One that lacks memory as ranks meet cannot tell the others, which wait in MPI.
     if (code != MPI_SUCCESS && findings_.excused(comm)) spoil(comm);
     if (code != MPI_SUCCESS && !findings_.excused(comm) && world_.algorithm.rfind("auto", 0) == 0) {
@@ -77,7 +79,7 @@ void Rank::prepare(MPI_Comm comm) {
                       world_.algorithm + ": " + latecomer_last_error());
     }
   }
-  if (world_.online) ours([&] { return latecomer_set_estimate(comm, "online"); });
+  if (world_.online) ours([&] { return c_api.set_estimate(comm, "online"); });
 }
 
 void Rank::begin(int number) {
@@ -115,14 +117,14 @@ void Rank::take(const Step& step, int number) {
 void Rank::compute(const Step& step, MPI_Comm comm) {
   const Time all = step.compute[scheduler_.me()];
   if (!step.tells) return scheduler_.spend(all);
-  int code = ours([&] { return latecomer_compute_begin(comm); });
+  int code = ours([&] { return calls_.c_api->compute_begin(comm); });
   for (int i = 1; i <= 4; ++i) {
     scheduler_.spend(all / 4);
     if (code == MPI_SUCCESS) {
-      code = ours([&] { return latecomer_compute_progress(comm, i / 4.0); });
+      code = ours([&] { return calls_.c_api->compute_progress(comm, i / 4.0); });
     }
   }
-  if (code == MPI_SUCCESS) code = ours([&] { return latecomer_compute_end(comm); });
+  if (code == MPI_SUCCESS) code = ours([&] { return calls_.c_api->compute_end(comm); });
   if (code != MPI_SUCCESS && !findings_.excused(comm)) {
     findings_.fault("rank " + std::to_string(scheduler_.me()) +
                     ": cannot tell how far it is: " + latecomer_last_error());
@@ -130,8 +132,13 @@ void Rank::compute(const Step& step, MPI_Comm comm) {
 }
 
 void Rank::split(const Step& step, MPI_Comm comm) {
-  const int code = PMPI_Comm_split(comm, scheduler_.me() % step.count,
-                                   scheduler_.me() * (step.root % 2 == 0 ? 1 : -1), &comms_.back());
+  const bool keeps_order = step.root % 2 == 0;
+  const int code = ours([&] {
+    if (world_.dropin && !keeps_order) calls_.barrier(comm);
+    if (world_.dropin && keeps_order && step.count == 1) return calls_.dup(comm, &comms_.back());
+    return calls_.split(comm, scheduler_.me() % step.count,
+                        scheduler_.me() * (keeps_order ? 1 : -1), &comms_.back());
+  });
   if (code == MPI_SUCCESS) prepare(comms_.back());
 }
 
@@ -254,17 +261,17 @@ int Rank::call(const Step& step, const Arguments& asked, Buffers& buffers) {
     if (breaks("barrier")) PMPI_Barrier(comm);
     switch (step.kind) {
       case Kind::allreduce:
-        return latecomer_allreduce(mine, got, count, type, op, comm);
+        return calls_.allreduce(mine, got, count, type, op, comm);
       case Kind::reduce:
-        return latecomer_reduce(mine, got, count, type, op, root, comm);
+        return calls_.reduce(mine, got, count, type, op, root, comm);
       case Kind::bcast:
-        return latecomer_bcast(got, count, type, root, comm);
+        return calls_.bcast(got, count, type, root, comm);
       case Kind::allgather:
-        return latecomer_allgather(mine, count, type, got, count, type, comm);
+        return calls_.allgather(mine, count, type, got, count, type, comm);
       case Kind::gather:
-        return latecomer_gather(mine, count, type, got, count, type, root, comm);
+        return calls_.gather(mine, count, type, got, count, type, root, comm);
       case Kind::scatter:
-        return latecomer_scatter(mine, count, type, got, count, type, root, comm);
+        return calls_.scatter(mine, count, type, got, count, type, root, comm);
       default:
         return MPI_SUCCESS;
     }
@@ -300,7 +307,7 @@ void Rank::finish(const Turn& turn, int code, Buffers& buffers) {
 void Rank::check_counts(const Called& called) {
   const MPI_Comm comm = called.second;
   if (findings_.unchecked.contains(called) || Within()->comms.at(comm)->spoiled) return;
-  if (findings_.excused(comm)) return;
+  if (findings_.excused(comm) || scheduler_.me() == world_.without) return;
   latecomer_stats stats{};
   ours([&] { return latecomer_get_stats(comm, &stats); });
   if (breaks("decision")) ++stats.handled;

@@ -5,14 +5,15 @@
 
 #include <exception>
 
+#include "worlds/calls.hpp"
 #include "worlds/findings.hpp"
 
 namespace latecomer::worlds {
 
 class Rank {
  public:
-  Rank(const World& world, Scheduler& scheduler, Findings& findings)
-      : world_(world), scheduler_(scheduler), findings_(findings) {}
+  Rank(const World& world, int rank, Scheduler& scheduler, Findings& findings)
+      : world_(world), scheduler_(scheduler), findings_(findings), calls_(calls_of(world, rank)) {}
 
   /// From MPI_Init to MPI_Finalize.
   void live();
@@ -93,6 +94,7 @@ class Rank {
   const World& world_;
   Scheduler& scheduler_;
   Findings& findings_;
+  Calls calls_;
   std::vector<MPI_Comm> comms_;
   std::map<int, Persistent> requests_;  // by Step::request; from -1 down: that MPI must refuse
   MPI_Op compose_ = MPI_OP_NULL;

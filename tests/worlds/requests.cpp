@@ -22,19 +22,20 @@ void Rank::announce(const Turn& turn, const Arguments& asked, Persistent& reques
   const auto try_once = [&] {
     switch (turn.step->kind) {
       case Kind::allreduce:
-        return latecomer_allreduce_init(mine, got, count, type, op, comm, kNoInfo, made);
+        return calls_.c_api->allreduce_init(mine, got, count, type, op, comm, kNoInfo, made);
       case Kind::reduce:
-        return latecomer_reduce_init(mine, got, count, type, op, root, comm, kNoInfo, made);
+        return calls_.c_api->reduce_init(mine, got, count, type, op, root, comm, kNoInfo, made);
       case Kind::bcast:
-        return latecomer_bcast_init(got, count, type, root, comm, kNoInfo, made);
+        return calls_.c_api->bcast_init(got, count, type, root, comm, kNoInfo, made);
       case Kind::allgather:
-        return latecomer_allgather_init(mine, count, type, got, count, type, comm, kNoInfo, made);
+        return calls_.c_api->allgather_init(mine, count, type, got, count, type, comm, kNoInfo,
+                                            made);
       case Kind::gather:
-        return latecomer_gather_init(mine, count, type, got, count, type, root, comm, kNoInfo,
-                                     made);
+        return calls_.c_api->gather_init(mine, count, type, got, count, type, root, comm, kNoInfo,
+                                         made);
       default:
-        return latecomer_scatter_init(mine, count, type, got, count, type, root, comm, kNoInfo,
-                                      made);
+        return calls_.c_api->scatter_init(mine, count, type, got, count, type, root, comm, kNoInfo,
+                                          made);
     }
   };
   int code = MPI_ERR_NO_MEM;
@@ -48,7 +49,7 @@ void Rank::announce(const Turn& turn, const Arguments& asked, Persistent& reques
 
 void Rank::free_request(Persistent& request) {
   if (request.handle == LATECOMER_REQUEST_NULL) return;
-  const int code = ours([&] { return latecomer_request_free(&request.handle); });
+  const int code = ours([&] { return calls_.c_api->request_free(&request.handle); });
   expect(code, MPI_SUCCESS, request.turn.number, "latecomer_request_free");
 }
 
@@ -57,7 +58,7 @@ void Rank::start(const Turn& turn, Persistent& request, const Arguments& asked) 
   if (request.handle == LATECOMER_REQUEST_NULL) announce(turn, asked, request);
   request.started = true;
   if (breaks("order")) return;
-  const int code = ours([&] { return latecomer_start(&request.handle); });
+  const int code = ours([&] { return calls_.c_api->start(&request.handle); });
   expect(code, MPI_SUCCESS, turn.number, "latecomer_start");
 }
 
@@ -71,15 +72,15 @@ void Rank::start_wrongly(const Turn& turn, const Arguments& asked, Buffers buffe
   request.turn = turn;
   announce(turn, asked, request);
   PMPI_Comm_free(freed);
-  const int code = ours([&] { return latecomer_start(&request.handle); });
+  const int code = ours([&] { return calls_.c_api->start(&request.handle); });
   expect(code, MPI_ERR_REQUEST, turn.number, "latecomer_start on a freed communicator");
   drop_requests(asked.comm);
 }
 
 bool Rank::wait_for(Persistent& request) {
   const Turn& turn = request.turn;
-  if (breaks("order")) ours([&] { return latecomer_start(&request.handle); });
-  const int code = ours([&] { return latecomer_wait(&request.handle); });
+  if (breaks("order")) ours([&] { return calls_.c_api->start(&request.handle); });
+  const int code = ours([&] { return calls_.c_api->wait(&request.handle); });
   request.started = false;
   if (!request.wrong) {
     finish(turn, code, request.buffers);
@@ -134,7 +135,7 @@ void Rank::drop_requests(MPI_Comm freed) {
       continue;
     }
     if (request.started) {
-      const int code = ours([&] { return latecomer_wait(&request.handle); });
+      const int code = ours([&] { return calls_.c_api->wait(&request.handle); });
       expect(code, MPI_ERR_REQUEST, request.turn.number, "latecomer_wait on a freed communicator");
     }
     free_request(request);

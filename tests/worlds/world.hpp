@@ -18,6 +18,9 @@ enum class Kind { allreduce, reduce, bcast, allgather, gather, scatter, split, f
 enum class Wrong { none, negative, root, buffer, null_op, count, type, op, other_root, freed };
 inline bool is_refused(Wrong wrong) { return wrong != Wrong::none && wrong <= Wrong::null_op; }
 
+/// How a rank spells its calls: MPI_Bcast, PMPI_Bcast or MPI_Bcast_c.
+enum class Spelling { plain, profiling, large };
+
 /// What all ranks do next; those that are no member of the communicator leave it out.
 struct Step {
   Kind kind;
@@ -59,6 +62,13 @@ struct World {
   int dies_before = 0;  // the step that it does not begin
   Time dies_after = 0;  // if more than 0: it dies so long after it began that step
   Shortage shortage;
+  // With the drop-in library; otherwise ranks are linked with the library of the C API.
+  bool dropin = false;
+  int without = -1;  // a rank that does not have it
+  std::vector<Spelling> spellings;
+  std::vector<Time> begins;  // when ranks come out of MPI_Init
+  /// A rank comes so late that others take it for missing.
+  [[nodiscard]] bool begins_apart() const;
   std::string broken;  // a fault of rank 0 that a check must find (self_test.cpp)
 };
 
@@ -78,6 +88,8 @@ struct Outcome {
 World draw(std::uint64_t seed, int most_ranks, int steps);
 /// The same world with persistent calls: many of its calls are started, and waited for later.
 World with_requests(World world);
+/// The same world for the drop-in library, with spellings and beginnings of MPI.
+World with_dropin(World world);
 Outcome play(const World& world);
 /// The same world with every call left to the MPI library.
 World left_to_mpi(World world);
