@@ -1,12 +1,13 @@
 """Plays worlds: programs of collective calls on simulated ranks, by the library as it ships.
 
-    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--processes 1]
+    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--started | --dropin]
 
 Each seed is one world: a network, a placement, settings, communicators that come and go, late
-ranks, clocks that drift, ranks that stop, die, ask wrongly or lack memory. The program of
-tests/worlds checks each call on all ranks. A seed with a fault is printed with a shorter world
-that has the same fault, a seed that ends the program with the signal, and the command fails.
-Prints the sums over all worlds.
+ranks, clocks that drift, ranks that stop, die, ask wrongly or lack memory. With --started many
+calls are persistent ones, several at a time. With --dropin the ranks' program knows MPI alone, and
+one may lack the drop-in library. The programs of tests/worlds check each call on all ranks. A seed
+with a fault is printed with a shorter world that has the same fault, a seed that ends
+the program with the signal, and the command fails. Prints the sums over all worlds.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-PROGRAM = Path(__file__).parent.parent / "build" / "release" / "worlds" / "latecomer_worlds"
+FOLDER = Path(__file__).parent.parent / "build" / "release" / "worlds"
 BATCH = 500  # worlds of one process: dead ranks keep their memory until it ends
 SUMS = re.compile(
     r"(\d+) worlds, (\d+) calls, (\d+) messages, (\d+) errors told, (\d+) requests for memory "
@@ -26,9 +27,9 @@ SUMS = re.compile(
 )
 
 
-def play(first: int, last: int, ranks: int, steps: int) -> tuple[list[float], str]:
-    """Sums of these seeds' worlds, and all that was said about faults."""
-    words = [str(PROGRAM), str(first), str(last), str(ranks), str(steps)]
+def play(first: int, last: int, program: Path, *kind: str) -> tuple[list[float], str]:
+    """Sums of these seeds' worlds, and all that was said about faults. `kind`: ranks, steps, ..."""
+    words = [str(program), str(first), str(last), *kind]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = SUMS.search(done.stdout)
     if found is not None:
@@ -37,7 +38,7 @@ def play(first: int, last: int, ranks: int, steps: int) -> tuple[list[float], st
         said = f"seed {first}: the program ended by {done.returncode}\n{done.stdout}{done.stderr}"
         return [1, 0, 0, 0, 0, 0, 1], said
     middle = (first + last) // 2  # one of them ends the program: which?
-    halves = [play(*part, ranks, steps) for part in ((first, middle), (middle + 1, last))]
+    halves = [play(*part, program, *kind) for part in ((first, middle), (middle + 1, last))]
     return [sum(pair) for pair in zip(*(sums for sums, _ in halves), strict=True)], "".join(
         said for _, said in halves
     )
@@ -69,17 +70,22 @@ def main() -> int:
     parser.add_argument("--seeds", type=limits_of, default=(1, 1000), help="A-B (default: 1-1000)")
     parser.add_argument("--ranks", type=at_least(2), default=16, help="at most (default: 16)")
     parser.add_argument("--steps", type=at_least(1), default=100, help="of a world (default: 100)")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--started", action="store_true", help="calls are started, ended later")
+    kinds.add_argument("--dropin", action="store_true", help="by the drop-in library")
     parser.add_argument(
         "--processes", type=at_least(1), default=os.cpu_count(), help="(default: one for each core)"
     )
     words = parser.parse_args()
-    if not PROGRAM.exists():
-        parser.error(f"{PROGRAM} is not built; right would be cmake --build build/release first")
+    program = FOLDER / ("latecomer_worlds_dropin" if words.dropin else "latecomer_worlds")
+    if not program.exists():
+        parser.error(f"{program} is not built; right would be cmake --build build/release first")
     first, last = words.seeds
     batches = [(begin, min(begin + BATCH - 1, last)) for begin in range(first, last + 1, BATCH)]
+    kind = [str(words.ranks), str(words.steps), *(["started"] if words.started else [])]
     total = [0.0] * 7
     with ThreadPoolExecutor(words.processes) as pool:
-        for sums, said in pool.map(lambda b: play(*b, words.ranks, words.steps), batches):
+        for sums, said in pool.map(lambda b: play(*b, program, *kind), batches):
             total = [a + b for a, b in zip(total, sums, strict=True)]
             print(said, end="", flush=True)
     worlds, calls, messages, told, refused, seconds, wrong = total

@@ -116,8 +116,13 @@ int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, co
 }
 
 /// A longer one of LATECOMER=observe. Nothing but queries of this process goes to MPI beside it.
+/// One that MPI refuses has no place among the calls: other ranks may not make it.
 int observed(const Call& call) {
   const auto begin = [&](auto& made, CommState& state) {
+    if (refused(call, state.ranks, state.rank)) {
+      ++state.stats.fallback_arguments;
+      return;
+    }
     ++state.stats.native;
     made.emplace(state, call);
   };

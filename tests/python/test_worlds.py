@@ -15,8 +15,9 @@ def worlds(*words):
     )
 
 
-def test_worlds_are_played_and_counted():
-    done = worlds("--seeds", "1-3", "--ranks", "4", "--steps", "10")
+@pytest.mark.parametrize("kind", [[], ["--started"], ["--dropin"]])
+def test_worlds_are_played_and_counted(kind):
+    done = worlds("--seeds", "1-3", "--ranks", "4", "--steps", "10", *kind)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("3 worlds, ")
     assert done.stdout.endswith("\n0 worlds with faults\n")
@@ -36,6 +37,18 @@ def test_worlds_are_played_and_counted():
 )
 def test_worlds_that_had_faults_are_right(seed, ranks, steps):
     done = worlds("--seeds", f"{seed}-{seed}", "--ranks", str(ranks), "--steps", str(steps))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [
+        3002844,  # MPI refuses a call with LATECOMER=observe
+        3013946,  # a rank waits for another to link after a call that took long
+    ],
+)
+def test_worlds_of_the_dropin_library_that_had_faults_are_right(seed):
+    done = worlds("--seeds", f"{seed}-{seed}", "--ranks", "4", "--steps", "10", "--dropin")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "worlds/world.hpp"
@@ -154,6 +155,115 @@ World draw(std::uint64_t seed, int most_ranks, int steps) {
     world.steps[draw.below(steps)].compute[draw.below(world.ranks)] += kSecond * draw.spread(200);
   }
   draw_fault(draw, world);
+  return world;
+}
+
+namespace {
+
+/// A world's steps with calls that are started, and waits for them.
+class Requests {
+ public:
+  explicit Requests(World& world)
+      : draw_(world.seed ^ 0x7265717565737473U),
+        ranks_(world.ranks),
+        start_one_in_(1 + draw_.below(4)),
+        wait_one_in_(1 + draw_.below(8)) {}
+
+  std::vector<Step> steps;
+
+  void add(Step step) {
+    const bool frees = step.kind == Kind::free_comm && step.comm > 0 && step.count > 0;
+    if (frees && !draw_.once_in(4)) wait(step.comm);  // otherwise started calls go with it
+    if (frees) {
+      started_.erase(step.comm);
+      idle_.erase(step.comm);
+    }
+    if (step.kind < Kind::split && draw_.once_in(start_one_in_)) start(step);
+    step.tells = draw_.once_in(4);
+    steps.push_back(std::move(step));
+  }
+  /// Waits for requests of some communicators.
+  void wait_for_some() {
+    while (!started_.empty() && draw_.once_in(wait_one_in_)) {
+      wait(std::next(started_.begin(), draw_.below(static_cast<int>(started_.size())))->first);
+    }
+  }
+
+ private:
+  /// The call becomes a new persistent one, or an earlier one that nobody uses.
+  void start(Step& step) {
+    auto& idle = idle_[step.comm];
+    if (!idle.empty() && step.wrong == Wrong::none && draw_.once_in(2)) {
+      const Step& again = idle.back();
+      step.kind = again.kind;
+      step.count = again.count;
+      step.type = again.type;
+      step.root = again.root;
+      step.request = again.request;
+      idle.pop_back();
+    } else {
+      step.request = made_++;
+    }
+    started_[step.comm].push_back(step);
+  }
+  void wait(int comm) {
+    const auto found = started_.find(comm);
+    if (found == started_.end()) return;
+    Step step{.kind = Kind::wait, .comm = comm};
+    step.root = draw_.below(2);
+    step.compute = computes(draw_, ranks_, -1, kMicrosecond * (1 + draw_.spread(2000)));
+    steps.push_back(std::move(step));
+    auto& idle = idle_[comm];
+    if (steps.back().root == 1) idle.clear();
+    if (steps.back().root == 0) {
+      for (auto& each : found->second) idle.push_back(std::move(each));
+    }
+    started_.erase(found);
+  }
+
+  Draw draw_;
+  int ranks_;
+  int start_one_in_;
+  int wait_one_in_;
+  int made_ = 0;
+  std::map<int, std::vector<Step>> started_;  // by communicator
+  std::map<int, std::vector<Step>> idle_;
+};
+
+}  // namespace
+
+World with_requests(World world) {
+  Requests requests(world);
+  std::vector<int> places;  // of the steps, among the new ones
+  for (Step& step : world.steps) {
+    requests.add(std::move(step));
+    places.push_back(static_cast<int>(requests.steps.size()) - 1);
+    requests.wait_for_some();
+  }
+  world.dies_before = places[world.dies_before];
+  world.shortage.step = places[world.shortage.step];
+  world.steps = std::move(requests.steps);
+  return world;
+}
+
+World with_dropin(World world) {
+  Draw draw(world.seed ^ 0x64726f70696eU);
+  world.dropin = true;
+  auto& environment = world.environment;
+  if (draw.once_in(2)) {
+    environment.push_back("LATECOMER_MIN_BYTES=" + std::to_string(draw.spread(1 << 16)));
+  }
+  if (draw.once_in(8)) environment.emplace_back("LATECOMER_STATS=1");
+  if (draw.once_in(16)) environment.emplace_back("LATECOMER=observe");
+  if (draw.once_in(8)) world.without = draw.below(world.ranks);
+  world.spellings.resize(world.ranks);
+  if (draw.once_in(2)) {
+    for (auto& each : world.spellings) each = static_cast<Spelling>(draw.below(3));
+  }
+  world.begins = computes(draw, world.ranks, -1, 10'000 * kMicrosecond);
+  if (draw.once_in(4)) {
+    world.begins[draw.below(world.ranks)] += kMicrosecond * draw.spread(1 << 25);
+  }
   return world;
 }
 

@@ -10,8 +10,10 @@
 namespace latecomer::worlds {
 namespace {
 
-constexpr int kFailures = 0;  // Tags::kFailures
-constexpr int kControl = 4;   // Tags::kControl
+constexpr int kFailures = 0;       // Tags::kFailures
+constexpr int kControl = 4;        // Tags::kControl
+constexpr int kTagsOfSlot = 2048;  // communicators that share one (connection/internal_comm.cpp)
+constexpr int kGreeting = (1 << 28) - 1;  // the largest there is (dropin/handshake.hpp)
 
 /// The most that the library holds on a rank after MPI_Finalize, for the life of the process:
 /// the registry of algorithms, defaults, the last timetables, which grow with the ranks, and stores
@@ -108,7 +110,8 @@ int check_reports(const Scheduler& scheduler, const MpiState& state, Findings& f
     const std::string line = begin == std::string::npos
                                  ? "nothing"
                                  : said.substr(begin + 1, said.find('\n', begin + 1) - begin);
-    static const std::regex named(R"(waiting for .*\b(rank|node) [0-9]+)");
+    static const std::regex named(
+        R"(waiting for .*\b(rank|node) [0-9]+|rank [0-9]+ of .*: this rank waits for it)");
     if (!std::regex_search(line, named)) {
       findings.fault("rank " + std::to_string(rank) + ": waits in step " +
                      std::to_string(findings.at[rank]) + ", and says " + line);
@@ -130,7 +133,9 @@ void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& f
       for (const auto& message : all) {
         // Nobody waits for the last control messages (transports/mpi/mailbox.hpp), nor for
         // questions to a rank that has come meanwhile.
-        if ((message.tag == kControl || message.tag == kFailures) && message.size <= 64) continue;
+        const int kind = message.tag % kTagsOfSlot;
+        if ((kind == kControl || kind == kFailures) && message.size <= 64) continue;
+        if (message.tag == kGreeting && findings.leaves_greetings(static_cast<int>(rank))) continue;
         left("message of " + std::to_string(message.size) + " B from rank " +
                  std::to_string(message.source) + ", tag " + std::to_string(message.tag),
              1);

@@ -28,6 +28,10 @@ class Findings {
   /// Compares a result with the right one, and with that of other ranks.
   void check(const Step& step, const Called& called, int me, int size,
              const std::vector<char>& got);
+  /// Nobody on this rank may receive what the drop-in library greets it with.
+  [[nodiscard]] bool leaves_greetings(int rank) const {
+    return rank == world_.without || world_.begins_apart();
+  }
   /// Compares a rank's counts of calls with those of others.
   void check_counts(const Called& called, std::pair<std::uint64_t, std::uint64_t> counts);
 

@@ -36,14 +36,15 @@ int visit(dl_phdr_info* library, std::size_t /*size*/, void* data) {
       search.found.emplace_back(begin, begin + part.p_memsz);
     }
   }
-  return 1;
+  return 0;
 }
 
 }  // namespace
 
 Globals::Globals(const std::string& name) {
   Search search{name, {}};
-  if (dl_iterate_phdr(visit, &search) == 0) {
+  dl_iterate_phdr(visit, &search);
+  if (search.found.empty()) {
     throw std::runtime_error("library " + name + " is not loaded");
   }
   for (const auto& [begin, end] : search.found) {

@@ -1,4 +1,4 @@
-// The variables of a shared library, kept apart for each simulated rank.
+// The variables of shared libraries, kept apart for each simulated rank.
 //
 // All ranks of a world live in one process and one thread, and use one copy of the library. A rank
 // has its own variables of it: they are put in place before the rank runs and taken away after.
@@ -12,7 +12,7 @@ namespace latecomer::worlds {
 
 class Globals {
  public:
-  /// Finds the loaded library whose file name contains `name`. Throws std::runtime_error.
+  /// Finds the loaded libraries whose file names contain `name`. Throws std::runtime_error.
   explicit Globals(const std::string& name);
 
   /// The variables as they were when this object was made.

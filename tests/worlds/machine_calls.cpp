@@ -62,9 +62,10 @@ using namespace latecomer::worlds;  // NOLINT: the functions below belong to no 
 
 extern "C" {
 
-FILE* fopen(const char* path, const char* mode) {
+/// The C++ library opens files by it.
+FILE* fopen64(const char* path, const char* mode) {
   const HeapOwner nobody(kNobody);
-  static auto* const real = next<FILE*(const char*, const char*)>("fopen");
+  static auto* const real = next<FILE*(const char*, const char*)>("fopen64");
   if (Scheduler::running() == nullptr || path != std::string("/proc/sys/kernel/random/boot_id")) {
     return real(path, mode);
   }

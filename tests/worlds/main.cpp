@@ -1,5 +1,6 @@
-// Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS]]. Prints the faults of each, and a
-// shorter world that has the same. Exit code 1: there was a fault. --self-test: tests the checks.
+// Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS [started]]], with persistent calls by the
+// last word. Prints the faults of each, and a shorter world that has the same. Exit code 1: there
+// was a fault. --self-test: tests the checks.
 #include <malloc.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
@@ -9,13 +10,14 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "worlds/calls.hpp"
 #include "worlds/world.hpp"
 
 int main(int count, char** words) {
   using namespace latecomer::worlds;
   const bool tests_itself = count == 2 && std::string(words[1]) == "--self-test";
   if (count < 3 && !tests_itself) {
-    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS]] | --self-test\n";
+    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS [started]]] | --self-test\n";
     return 2;
   }
   // Each rank has the library's table of functions: the loader would fill in that of each again.
@@ -37,8 +39,10 @@ int main(int count, char** words) {
   const std::uint64_t last = std::strtoull(words[2], nullptr, 10);
   const int ranks = count > 3 ? std::atoi(words[3]) : 16;
   const int steps = count > 4 ? std::atoi(words[4]) : 100;
-  if (last < first || ranks < 2 || steps < 1) {
-    std::cerr << "seeds must not fall, and there must be 2 ranks and 1 step\n";
+  const std::string kind = count > 5 ? words[5] : "";
+  if (!has_kind(kind) || last < first || ranks < 2 || steps < 1) {
+    std::cerr
+        << "seeds must not fall, there must be 2 ranks and 1 step, and 'started' or nothing\n";
     return 2;
   }
   std::uint64_t calls = 0;
@@ -49,7 +53,7 @@ int main(int count, char** words) {
   int wrong = 0;
   double seconds = 0;
   for (std::uint64_t seed = first; seed <= last; ++seed) {
-    const World world = draw(seed, ranks, steps);
+    const World world = world_of_kind(draw(seed, ranks, steps), kind);
     const Outcome outcome = play(world);
     calls += outcome.calls;
     messages += outcome.messages;

@@ -134,6 +134,14 @@ int combine(const void* in, void* inout, std::int64_t count, MPI_Datatype type, 
     found->second.function(const_cast<void*>(in), inout, &length, &type);
     return MPI_SUCCESS;
   }
+  if (type == MPI_DOUBLE_INT && op == MPI_MINLOC) {
+    using Pair = std::pair<double, int>;
+    for (std::int64_t i = 0; i < count; ++i) {
+      auto& least = static_cast<Pair*>(inout)[i];
+      least = std::min(least, static_cast<const Pair*>(in)[i]);
+    }
+    return MPI_SUCCESS;
+  }
   const bool known =
       combine_one_of<char, signed char, unsigned char, unsigned char, short, unsigned short, int,
                      unsigned, long, unsigned long, long long, unsigned long long, float, double,
@@ -159,6 +167,7 @@ using namespace latecomer::worlds;  // NOLINT: the functions below belong to no 
 extern "C" {
 
 int PMPI_Barrier(MPI_Comm handle) {
+  if (Scheduler::running() == nullptr) return MPI_ERR_OTHER;  // MPI has not begun
   const Within state;
   Comm* comm = nullptr;
   if (const int code = check(handle, 0, 0, comm); code != MPI_SUCCESS) return code;

@@ -152,6 +152,11 @@ int PMPI_Get_count(const MPI_Status* status, MPI_Datatype type, int* count) {
   *count = size == 0 ? 0 : static_cast<int>(status->count_lo / size);
   return MPI_SUCCESS;
 }
+int PMPI_Send(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = PMPI_Isend(buffer, count, type, to, tag, comm, &request);
+  return code != MPI_SUCCESS ? code : wait(*Within(), &request, MPI_STATUS_IGNORE);
+}
 int PMPI_Recv(void* buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
               MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;

@@ -87,6 +87,10 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
   *provided = std::min(required, MPI_THREAD_FUNNELED);
   return MPI_SUCCESS;
 }
+int PMPI_Init(int* count, char*** words) {
+  int provided = 0;
+  return PMPI_Init_thread(count, words, MPI_THREAD_SINGLE, &provided);
+}
 int PMPI_Initialized(int* flag) {
   *flag = Within()->mine().initialized ? 1 : 0;
   return MPI_SUCCESS;
@@ -106,6 +110,11 @@ int PMPI_Finalize() {
   state->meet(*state->end, "MPI_Finalize", {}, [](int) { return true; });
   state->part(*state->end);
   state->mine().finalized = true;
+  return MPI_SUCCESS;
+}
+int PMPI_Get_version(int* version, int* part) {
+  *version = MPI_VERSION;
+  *part = MPI_SUBVERSION;
   return MPI_SUCCESS;
 }
 int PMPI_Get_library_version(char* text, int* length) {
@@ -199,6 +208,11 @@ int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* made) {
     known.errhandler = state->local(*parent).errhandler;
   }
   return MPI_SUCCESS;
+}
+int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* made) {
+  Comm* const parent = Within()->find(comm);
+  if (parent == nullptr) return MPI_ERR_COMM;
+  return PMPI_Comm_split(comm, 0, Within()->me_in(*parent), made);
 }
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* made) {
   const Entered state("MPI_Comm_create");

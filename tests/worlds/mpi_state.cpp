@@ -177,6 +177,7 @@ void MpiState::part(Comm& comm) {
 std::int64_t MpiState::size_of(MPI_Datatype type) {
   const auto found = mine().types.find(type);
   if (found != mine().types.end()) return found->second.size;
+  if (type == MPI_DOUBLE_INT) return sizeof(std::pair<double, int>);
   return (type & 0xff00) >> 8;
 }
 

@@ -1,28 +1,16 @@
 #include "worlds/rank.hpp"
 
-#include <latecomer/latecomer_mpi.h>
-
 #include <algorithm>
-#include <exception>
 #include <new>
 
 #include "worlds/values.hpp"
 
 namespace latecomer::worlds {
 
-template <class Code>
-int Rank::ours(const Code& code) try {
-  const HeapOwner owner(scheduler_.me());
-  return code();
-} catch (const std::exception& error) {
-  findings_.fault("rank " + std::to_string(scheduler_.me()) +
-                  ": an exception leaves the library: " + error.what());
-  return MPI_ERR_OTHER;
-}
-
 void Rank::live() {
   int provided = 0;
-  PMPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
+  if (world_.dropin) scheduler_.spend(world_.begins[scheduler_.me()]);
+  calls_.init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &provided);
   PMPI_Op_create(compose, 0, &compose_);
   comms_.push_back(MPI_COMM_WORLD);
   prepare(MPI_COMM_WORLD);
@@ -31,17 +19,17 @@ void Rank::live() {
     take(world_.steps[i], static_cast<int>(i));
   }
   findings_.at[scheduler_.me()] = static_cast<int>(world_.steps.size());
+  wait_for_rest();
   if (scheduler_.me() == 0) break_at_end();
   auto& held = findings_.outcome.held;
   held = std::max(held, held_by(scheduler_.me()).bytes);
   for (std::size_t i = comms_.size(); i-- > 1;) {
     if (comms_[i] != MPI_COMM_NULL) PMPI_Comm_free(&comms_[i]);
   }
-  ours([] {
-    latecomer_prepare_finalize();
-    return MPI_SUCCESS;
+  ours([&] {
+    if (calls_.c_api != nullptr) calls_.c_api->prepare_finalize();
+    return calls_.finalize();
   });
-  PMPI_Finalize();
 }
 
 /// The fault of rank 0 after its last call, for the test of the checks.
@@ -78,10 +66,12 @@ void Rank::break_at_end() {
 
 void Rank::prepare(MPI_Comm comm) {
   PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  if (calls_.c_api == nullptr) return;
+  const CApi& c_api = *calls_.c_api;
   for (const char* const collective :
        {"allreduce", "reduce", "bcast", "allgather", "gather", "scatter"}) {
     const int code =
-        ours([&] { return latecomer_set_algorithm(comm, collective, world_.algorithm.c_str()); });
+        ours([&] { return c_api.set_algorithm(comm, collective, world_.algorithm.c_str()); });
     // One that lacks memory as ranks meet cannot tell the others, which wait in MPI.
     if (code != MPI_SUCCESS && findings_.excused(comm)) spoil(comm);
     if (code != MPI_SUCCESS && !findings_.excused(comm) && world_.algorithm.rfind("auto", 0) == 0) {
@@ -89,7 +79,7 @@ void Rank::prepare(MPI_Comm comm) {
                       world_.algorithm + ": " + latecomer_last_error());
     }
   }
-  if (world_.online) ours([&] { return latecomer_set_estimate(comm, "online"); });
+  if (world_.online) ours([&] { return c_api.set_estimate(comm, "online"); });
 }
 
 void Rank::begin(int number) {
@@ -113,51 +103,92 @@ void Rank::take(const Step& step, int number) {
     return;
   }
   if (comm == MPI_COMM_NULL) return;
-  scheduler_.spend(step.compute[scheduler_.me()]);
+  compute(step, comm);
   if (step.kind == Kind::free_comm) {
-    if (step.comm > 0 && step.count > 0) PMPI_Comm_free(&comms_[step.comm]);
+    if (step.comm == 0 || step.count == 0) return;
+    PMPI_Comm_free(&comms_[step.comm]);
+    drop_requests(comm);
     return;
   }
+  if (step.kind == Kind::wait) return wait_for_all(step, number, comm);
   play(step, number, comms_[step.comm]);
 }
 
+void Rank::compute(const Step& step, MPI_Comm comm) {
+  const Time all = step.compute[scheduler_.me()];
+  if (!step.tells) return scheduler_.spend(all);
+  int code = ours([&] { return calls_.c_api->compute_begin(comm); });
+  for (int i = 1; i <= 4; ++i) {
+    scheduler_.spend(all / 4);
+    if (code == MPI_SUCCESS) {
+      code = ours([&] { return calls_.c_api->compute_progress(comm, i / 4.0); });
+    }
+  }
+  if (code == MPI_SUCCESS) code = ours([&] { return calls_.c_api->compute_end(comm); });
+  if (code != MPI_SUCCESS && !findings_.excused(comm)) {
+    findings_.fault("rank " + std::to_string(scheduler_.me()) +
+                    ": cannot tell how far it is: " + latecomer_last_error());
+  }
+}
+
 void Rank::split(const Step& step, MPI_Comm comm) {
-  const int code = PMPI_Comm_split(comm, scheduler_.me() % step.count,
-                                   scheduler_.me() * (step.root % 2 == 0 ? 1 : -1), &comms_.back());
+  const bool keeps_order = step.root % 2 == 0;
+  const int code = ours([&] {
+    if (world_.dropin && !keeps_order) calls_.barrier(comm);
+    if (world_.dropin && keeps_order && step.count == 1) return calls_.dup(comm, &comms_.back());
+    return calls_.split(comm, scheduler_.me() % step.count,
+                        scheduler_.me() * (keeps_order ? 1 : -1), &comms_.back());
+  });
   if (code == MPI_SUCCESS) prepare(comms_.back());
 }
 
-void Rank::play(const Step& step, int number, MPI_Comm& comm) {
-  int me = 0;
-  int size = 0;
-  if (PMPI_Comm_rank(comm, &me) != MPI_SUCCESS) return;  // this rank has freed it
-  PMPI_Comm_size(comm, &size);
+Rank::Arguments Rank::arguments_of(const Turn& turn) const {
   constexpr MPI_Datatype kTypes[] = {MPI_INT, MPI_DOUBLE, MPI_UINT64_T};
-  const Arguments right{step.count, kTypes[step.type], step.type == 2 ? compose_ : MPI_SUM,
-                        step.root % size, comm};
-  const auto bytes = step.count * kWidth[step.type];
-  const auto more = kWidth[step.type];  // room for one element, where the count is wrong
-  const bool gathers = step.kind == Kind::gather || step.kind == Kind::allgather;
-  Buffers buffers;
-  const bool root = me == right.root;
-  if (step.kind == Kind::scatter && root) {
-    buffers.mine = findings_.right(step, {number, comm}, size);
-  } else {
-    buffers.mine = vector_of(step, number, me, step.count);
-  }
-  buffers.mine.resize(buffers.mine.size() + more * size);
-  buffers.got.resize((gathers ? bytes * size : bytes) + more * size);
-  if (step.kind == Kind::bcast && root) buffers.got = buffers.mine;
-  if (step.wrong != Wrong::none && step.wrong_rank == scheduler_.me()) {
-    if (!ask_wrongly(step, right, buffers, number, comm)) return;
-  }
-  const int code = call(step, right, buffers);
-  buffers.got.resize(gathers ? bytes * size : bytes);
-  finish(step, {number, right.comm}, me, size, code, buffers);
+  const Step& step = *turn.step;
+  return {step.count, kTypes[step.type], step.type == 2 ? compose_ : MPI_SUM, step.root % turn.size,
+          turn.comm};
 }
 
-bool Rank::ask_wrongly(const Step& step, const Arguments& right, Buffers& buffers, int number,
-                       MPI_Comm& comm) {
+void Rank::fill(const Turn& turn, Buffers& buffers) {
+  const Step& step = *turn.step;
+  const bool gathers = step.kind == Kind::gather || step.kind == Kind::allgather;
+  const auto bytes = step.count * kWidth[step.type];
+  const auto more = kWidth[step.type] * turn.size;  // room for further ones, where counts are wrong
+  const bool root = turn.me == step.root % turn.size;
+  const std::vector<char> mine = step.kind == Kind::scatter && root
+                                     ? findings_.right(step, {turn.number, turn.comm}, turn.size)
+                                     : vector_of(step, turn.number, turn.me, step.count);
+  // A persistent call's buffers stay where they are.
+  buffers.mine.resize(mine.size() + more);
+  std::copy(mine.begin(), mine.end(), buffers.mine.begin());
+  buffers.got.resize((gathers ? bytes * turn.size : bytes) + more);
+  std::fill(buffers.got.begin(), buffers.got.end(), 0);
+  if (step.kind == Kind::bcast && root) std::copy(mine.begin(), mine.end(), buffers.got.begin());
+}
+
+void Rank::play(const Step& step, int number, MPI_Comm& comm) {
+  Turn turn{&step, number, comm, 0, 0};
+  if (PMPI_Comm_rank(comm, &turn.me) != MPI_SUCCESS) return;  // this rank has freed it
+  PMPI_Comm_size(comm, &turn.size);
+  const Arguments right = arguments_of(turn);
+  const bool starts = step.request >= 0;
+  Buffers own;
+  Persistent* const request = starts ? &requests_[step.request] : nullptr;
+  if (starts && request->started) return;
+  Buffers& buffers = starts ? request->buffers : own;
+  fill(turn, buffers);
+  if (step.wrong != Wrong::none && step.wrong_rank == scheduler_.me()) {
+    if (!ask_wrongly(turn, right, buffers, comm)) return;
+  }
+  if (starts) return start(turn, *request, right);
+  const int code = call(step, right, buffers);
+  finish(turn, code, buffers);
+  if (code == MPI_SUCCESS) check_counts({number, right.comm});
+}
+
+bool Rank::ask_wrongly(const Turn& turn, const Arguments& right, Buffers& buffers, MPI_Comm& comm) {
+  const Step& step = *turn.step;
+  const int number = turn.number;
   Arguments asked = right;
   const bool reduces = step.kind == Kind::allreduce || step.kind == Kind::reduce;
   Wrong wrong = step.wrong;
@@ -172,8 +203,7 @@ bool Rank::ask_wrongly(const Step& step, const Arguments& right, Buffers& buffer
   if (wrong == Wrong::count) asked.count = step.root % 2 == 0 ? step.count + 1 : step.count / 2;
   if (wrong == Wrong::type) asked.type = step.type == 0 ? MPI_SHORT : MPI_FLOAT;
   if (wrong == Wrong::op) asked.op = step.type == 2 ? MPI_SUM : MPI_MAX;
-  const int size = static_cast<int>(Within()->find(comm)->members.size());
-  if (wrong == Wrong::other_root) asked.root = (right.root + 1) % size;
+  if (wrong == Wrong::other_root) asked.root = (right.root + 1) % turn.size;
   buffers.none = wrong == Wrong::buffer;
   const bool goes_on = is_refused(wrong) && step.again;
   if (!goes_on) {
@@ -186,17 +216,28 @@ bool Rank::ask_wrongly(const Step& step, const Arguments& right, Buffers& buffer
     spoil(comm);
     findings_.broken = true;
   }
-  if (wrong == Wrong::freed && comm != MPI_COMM_WORLD) PMPI_Comm_free(&comm);
+  const bool frees = wrong == Wrong::freed && comm != MPI_COMM_WORLD;
   if (wrong == Wrong::freed || (is_refused(wrong) && !goes_on)) spoil(asked.comm);
+  if (step.request >= 0) {
+    start_wrongly(turn, asked, buffers, is_refused(wrong), frees ? &comm : nullptr);
+    buffers.none = false;
+    return goes_on;
+  }
+  if (frees) {
+    PMPI_Comm_free(&comm);
+    drop_requests(asked.comm);
+  }
   int code = call(step, asked, buffers);
   buffers.none = false;
   if (!goes_on) note_error(asked.comm, code);
   if (breaks("refused")) code = MPI_SUCCESS;
-  if (code == MPI_SUCCESS && is_refused(wrong)) {
-    findings_.fault("step " + std::to_string(number) + ", rank " + std::to_string(scheduler_.me()) +
-                    ": wrong arguments are not refused");
-  }
+  if (code == MPI_SUCCESS && is_refused(wrong)) not_refused(number);
   return goes_on;
+}
+
+void Rank::not_refused(int number) {
+  findings_.fault("step " + std::to_string(number) + ", rank " + std::to_string(scheduler_.me()) +
+                  ": wrong arguments are not refused");
 }
 
 /// From now on the calls of the communicator's ranks may not fit.
@@ -220,44 +261,53 @@ int Rank::call(const Step& step, const Arguments& asked, Buffers& buffers) {
     if (breaks("barrier")) PMPI_Barrier(comm);
     switch (step.kind) {
       case Kind::allreduce:
-        return latecomer_allreduce(mine, got, count, type, op, comm);
+        return calls_.allreduce(mine, got, count, type, op, comm);
       case Kind::reduce:
-        return latecomer_reduce(mine, got, count, type, op, root, comm);
+        return calls_.reduce(mine, got, count, type, op, root, comm);
       case Kind::bcast:
-        return latecomer_bcast(got, count, type, root, comm);
+        return calls_.bcast(got, count, type, root, comm);
       case Kind::allgather:
-        return latecomer_allgather(mine, count, type, got, count, type, comm);
+        return calls_.allgather(mine, count, type, got, count, type, comm);
       case Kind::gather:
-        return latecomer_gather(mine, count, type, got, count, type, root, comm);
+        return calls_.gather(mine, count, type, got, count, type, root, comm);
       case Kind::scatter:
-        return latecomer_scatter(mine, count, type, got, count, type, root, comm);
+        return calls_.scatter(mine, count, type, got, count, type, root, comm);
       default:
         return MPI_SUCCESS;
     }
   });
 }
 
-void Rank::finish(const Step& step, const Called& called, int me, int size, int code,
-                  Buffers& buffers) {
-  const MPI_Comm comm = called.second;
+void Rank::finish(const Turn& turn, int code, Buffers& buffers) {
+  const Step& step = *turn.step;
+  const Called called{turn.number, turn.comm};
   std::vector<char>& got = buffers.got;
+  got.resize(got.size() - kWidth[step.type] * turn.size);  // as fill() made it longer
   ++findings_.outcome.calls;
   if (breaks("error")) code = MPI_ERR_OTHER;
   if (breaks("data")) got.back() ^= 0x40;  // the exponent of a double
   if (breaks("bits")) got[0] ^= 1;         // its last bit
   if (code != MPI_SUCCESS) {
     ++findings_.outcome.told;
-    if (findings_.excused(comm)) note_error(comm, code);
-    if (world_.dies < 0 && !findings_.excused(comm)) {
-      findings_.fault("step " + std::to_string(called.first) + ", rank " +
+    if (findings_.excused(turn.comm)) note_error(turn.comm, code);
+    if (world_.dies < 0 && !findings_.excused(turn.comm)) {
+      findings_.fault("step " + std::to_string(turn.number) + ", rank " +
                       std::to_string(scheduler_.me()) + ": error: " + latecomer_last_error());
     }
     return;
   }
-  if (findings_.unchecked.contains(called) || Within()->comms.at(comm)->spoiled) return;
+  if (findings_.unchecked.contains(called) || Within()->comms.at(turn.comm)->spoiled) return;
   const bool for_root = step.kind == Kind::reduce || step.kind == Kind::gather;
-  if (!for_root || me == step.root % size) findings_.check(step, called, me, size, got);
-  if (findings_.excused(comm)) return;
+  if (!for_root || turn.me == step.root % turn.size) {
+    findings_.check(step, called, turn.me, turn.size, got);
+  }
+}
+
+/// All ranks have carried out the same calls of the communicator.
+void Rank::check_counts(const Called& called) {
+  const MPI_Comm comm = called.second;
+  if (findings_.unchecked.contains(called) || Within()->comms.at(comm)->spoiled) return;
+  if (findings_.excused(comm) || scheduler_.me() == world_.without) return;
   latecomer_stats stats{};
   ours([&] { return latecomer_get_stats(comm, &stats); });
   if (breaks("decision")) ++stats.handled;

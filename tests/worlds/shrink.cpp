@@ -6,8 +6,8 @@
 namespace latecomer::worlds {
 namespace {
 
-constexpr const char* kNames[] = {"allreduce", "reduce",  "bcast", "allgather",
-                                  "gather",    "scatter", "split", "free"};
+constexpr const char* kNames[] = {"allreduce", "reduce", "bcast", "allgather",   "gather",
+                                  "scatter",   "split",  "free",  "wait for all"};
 
 constexpr const char* kWrong[] = {
     "",      "negative count", "root",     "buffer",     "null operator",
@@ -46,6 +46,9 @@ World shrink(const World& world, const Outcome& outcome) {
        {+[](World& each) { each.drifts.clear(); }, +[](World& each) { each.net.jitter = 0; },
         +[](World& each) { each.other_settings = -1; }, +[](World& each) { each.online = false; },
         +[](World& each) { each.dies = -1; }, +[](World& each) { each.net.slow_one_in = 0; },
+        +[](World& each) { each.without = -1; },
+        +[](World& each) { each.begins.assign(each.begins.size(), 0); },
+        +[](World& each) { each.spellings.assign(each.spellings.size(), Spelling::plain); },
         +[](World& each) { each.shortage.rank = -1; }, +[](World& each) { each.dies_after = 0; },
         +[](World& each) {
           for (auto& step : each.steps) step.compute.assign(each.ranks, 0);
@@ -68,6 +71,12 @@ std::string listing(const World& world) {
   for (const auto& each : world.environment) text << ", " << each;
   if (world.other_settings >= 0) text << "; rank " << world.other_settings << " has other settings";
   if (!world.drifts.empty()) text << "; clocks drift";
+  if (world.without >= 0) text << "; rank " << world.without << " has no library";
+  for (int rank = 0; world.dropin && rank < world.ranks; ++rank) {
+    constexpr const char* kSpelled[] = {"MPI_", "PMPI_", "with large counts"};
+    text << "; rank " << rank << " begins at " << world.begins[rank] / 1000 << " us, and calls "
+         << kSpelled[static_cast<int>(world.spellings[rank])];
+  }
   if (world.dies >= 0) text << "; rank " << world.dies << " dies before step " << world.dies_before;
   if (world.dies_after > 0) text << ", " << world.dies_after << " ns into it";
   if (const Shortage& lack = world.shortage; lack.rank >= 0) {
@@ -85,7 +94,9 @@ std::string listing(const World& world) {
       text << " into " << step.count << '\n';
       continue;
     }
-    if (step.kind != Kind::free_comm) {
+    if (step.request >= 0) text << " started as request " << step.request;
+    if (step.kind == Kind::wait && step.root == 1) text << ", which are freed";
+    if (step.kind < Kind::split) {
       text << ", " << step.count << " of type " << step.type << ", root " << step.root;
     }
     if (step.wrong != Wrong::none) {

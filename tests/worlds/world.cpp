@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "worlds/calls.hpp"
 #include "worlds/findings.hpp"
 #include "worlds/rank.hpp"
 
@@ -10,13 +11,30 @@ namespace latecomer::worlds {
 namespace {
 
 Globals& library() {
-  static Globals found("liblatecomer_mpich");
+  static Globals found(library_under_test());
   return found;
 }
 
+/// The settings that one rank has beside those of all.
+constexpr const char* kOther = "LATECOMER_REPRODUCIBLE=1";
 bool asks_wrongly(const World& world) {
   return std::any_of(world.steps.begin(), world.steps.end(),
                      [](const Step& step) { return step.wrong != Wrong::none; });
+}
+
+/// The ranks take the drop-in library into use together, or one of them says why they do not.
+void check_activity(const World& world, const std::string& said, Findings& findings) {
+  constexpr const char* kSaid = "latecomer: inactive, the MPI library carries out all calls: ";
+  int times = 0;
+  for (auto at = said.find(kSaid); at != std::string::npos; at = said.find(kSaid, at + 1)) ++times;
+  const auto& all = world.environment;
+  const bool differ =
+      world.other_settings >= 0 && std::find(all.begin(), all.end(), kOther) == all.end();
+  const bool must = world.without >= 0 || differ;
+  const int least = must ? 1 : 0;
+  const int most = world.begins_apart() ? 2 : least;  // a late rank cannot know what was said
+  if (least <= times && times <= most) return;
+  findings.fault("ranks say " + std::to_string(times) + " times that the library is inactive");
 }
 
 /// Not all ranks came to their end.
@@ -45,6 +63,12 @@ void check_waiting(const World& world, End end, const Scheduler& scheduler, cons
 
 }  // namespace
 
+bool World::begins_apart() const {
+  constexpr Time kPatience = 5 * kSecond;  // of the library
+  const auto [first, last] = std::minmax_element(begins.begin(), begins.end());
+  return first != begins.end() && *last - *first > kPatience;
+}
+
 World left_to_mpi(World world) {
   world.algorithm = "native";
   world.online = false;
@@ -60,11 +84,12 @@ Outcome play(const World& world) {
   std::vector<Rank> ranks;
   ranks.reserve(world.ranks);
   for (int rank = 0; rank < world.ranks; ++rank) {
-    ranks.emplace_back(world, scheduler, findings);
+    ranks.emplace_back(world, rank, scheduler, findings);
     const int host = world.hosts[rank];
     state.ranks[rank].host = "host" + std::to_string(host);
     auto environment = world.environment;
-    if (rank == world.other_settings) environment.emplace_back("LATECOMER_REPRODUCIBLE=1");
+    if (world.dropin) environment.push_back("LATECOMER_ALGORITHM=" + world.algorithm);
+    if (rank == world.other_settings) environment.emplace_back(kOther);
     scheduler.start(rank, [&ranks, rank] { ranks[rank].live(); }, environment);
     if (!world.drifts.empty()) scheduler.set_clock(rank, kSecond * (host + 1), world.drifts[host]);
   }
@@ -79,6 +104,7 @@ Outcome play(const World& world) {
     findings.outcome.took = std::max(findings.outcome.took, scheduler.clock(rank));
   }
   for (const auto& fault : state.faults) findings.fault(fault);
+  if (world.dropin && end == End::all) check_activity(world, scheduler.said(), findings);
   if (end != End::all) {
     check_waiting(world, end, scheduler, state, findings);
   } else if (world.dies < 0 && findings.outcome.told == 0 && !findings.any_excused()) {

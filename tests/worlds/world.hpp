@@ -10,12 +10,16 @@
 
 namespace latecomer::worlds {
 
-enum class Kind { allreduce, reduce, bcast, allgather, gather, scatter, split, free_comm };
+/// `wait`: for all requests of the communicator.
+enum class Kind { allreduce, reduce, bcast, allgather, gather, scatter, split, free_comm, wait };
 
 /// The fault in the arguments of one rank. MPI refuses the first four at once; with the
 /// others the rank takes part in the call, but for the last.
 enum class Wrong { none, negative, root, buffer, null_op, count, type, op, other_root, freed };
 inline bool is_refused(Wrong wrong) { return wrong != Wrong::none && wrong <= Wrong::null_op; }
+
+/// How a rank spells its calls: MPI_Bcast, PMPI_Bcast or MPI_Bcast_c.
+enum class Spelling { plain, profiling, large };
 
 /// What all ranks do next; those that are no member of the communicator leave it out.
 struct Step {
@@ -24,11 +28,13 @@ struct Step {
   int count = 0;  // elements; of a split: the number of parts, 0: it is left out
   int type =
       0;  // 0: int, exact; 1: double, rounded; 2: pairs, by an operator that does not commute
-  int root = 0;               // modulo the communicator's size
-  std::vector<Time> compute;  // of each rank, before the call
+  int root = 0;  // modulo the communicator's size; of a wait: 1 frees the requests
+  std::vector<Time> compute = {};  // of each rank, before the call
   Wrong wrong = Wrong::none;
   int wrong_rank = 0;  // the rank of the world that asks wrongly
   bool again = true;   // it asks again, rightly, where MPI refuses
+  int request = -1;    // the call is started as this persistent one, and waited for later
+  bool tells = false;  // ranks tell how far they have computed
 };
 
 /// Requests for memory that fail on one rank.
@@ -56,6 +62,13 @@ struct World {
   int dies_before = 0;  // the step that it does not begin
   Time dies_after = 0;  // if more than 0: it dies so long after it began that step
   Shortage shortage;
+  // With the drop-in library; otherwise ranks are linked with the library of the C API.
+  bool dropin = false;
+  int without = -1;  // a rank that does not have it
+  std::vector<Spelling> spellings;
+  std::vector<Time> begins;  // when ranks come out of MPI_Init
+  /// A rank comes so late that others take it for missing.
+  [[nodiscard]] bool begins_apart() const;
   std::string broken;  // a fault of rank 0 that a check must find (self_test.cpp)
 };
 
@@ -73,6 +86,10 @@ struct Outcome {
 
 /// A world of at most `most_ranks` ranks and so many steps.
 World draw(std::uint64_t seed, int most_ranks, int steps);
+/// The same world with persistent calls: many of its calls are started, and waited for later.
+World with_requests(World world);
+/// The same world for the drop-in library, with spellings and beginnings of MPI.
+World with_dropin(World world);
 Outcome play(const World& world);
 /// The same world with every call left to the MPI library.
 World left_to_mpi(World world);

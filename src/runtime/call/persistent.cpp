@@ -47,7 +47,12 @@ void PersistentCall::start() {
 int PersistentCall::wait() {
   if (stage_ == Stage::inactive) return MPI_SUCCESS;
   const auto started = queue();
-  while (stage_ == Stage::started) execute_first(*started);
+  try {
+    while (stage_ == Stage::started) execute_first(*started);
+  } catch (...) {
+    if (stage_ == Stage::ended) stage_ = Stage::inactive;  // this call threw: it was waited for
+    throw;
+  }
   stage_ = Stage::inactive;
   return code_;
 }

@@ -20,6 +20,8 @@
 namespace latecomer {
 namespace {
 
+constexpr Seconds kLongWait = 30;  // before it is reported
+
 std::atomic<bool> gave_up{false};
 
 struct Head {
@@ -118,12 +120,16 @@ class Meeting {
   std::optional<MeetingRank::Message> hear(const MeetingRank::Awaited& awaited) {
     std::optional<Letter> found;
     Post& post = Post::instance();
-    (void)wait_until(
-        [&] {
-          found = post.receive(members_.place(awaited.from), head(awaited.step, Met::agreed));
-          return found.has_value() || post.failed();
-        },
-        awaited.until - over());
+    const auto came = [&] {
+      found = post.receive(members_.place(awaited.from), head(awaited.step, Met::agreed));
+      return found.has_value() || post.failed();
+    };
+    // After a long call the patience is long, too.
+    const Seconds left = awaited.until - over();
+    if (std::isfinite(left) && left > kLongWait && !wait_until(came, kLongWait)) {
+      report(awaited.from, "has not come to link ranks", "this rank waits for it");
+    }
+    if (!found && !post.failed()) (void)wait_until(came, awaited.until - over());
     if (!found) return std::nullopt;
     return MeetingRank::Message{awaited.step, found->head.met, found->head.about,
                                 std::move(found->told)};
