@@ -128,9 +128,17 @@ def ahead(name: str, command: list[str], deadline_s: float) -> Suite:
     return Suite(name, [*first, *command], "pytest", deadline_s, place=place)
 
 
-def mpi_suite(name: str) -> Suite:
-    ctest = ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R", f"^{name}$"]
-    return ahead(name, ctest, 400)
+def by_ctest(name: str) -> list[str]:
+    return ["ctest", "--test-dir", "build/release", "--output-on-failure", "-V", "-R", f"^{name}$"]
+
+
+def names_by_ctest(*choice: str) -> list[str]:
+    """The tests that CTest knows, chosen by its options."""
+    listing = subprocess.run(
+        ["ctest", "--test-dir", "build/release", "-N", *choice],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    ).stdout  # fmt: skip
+    return re.findall(r"Test\s+#\d+: (\S+)", listing)
 
 
 # Python tests whose jobs mostly wait in the MPI library. Two of them at once, beside compilers,
@@ -143,13 +151,9 @@ JOB_FILES = [f"tests/python/test_{name}.py" for name in JOBS]
 
 
 def mpi_suites() -> list[Suite]:
-    """The MPI tests as CTest knows them: one for each family and number of ranks."""
-    listing = subprocess.run(
-        ["ctest", "--test-dir", "build/release", "-N", "-E", "^(core|worlds.*)$"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    ).stdout  # fmt: skip
-    names = re.findall(r"Test\s+#\d+: (\S+)", listing)
-    return [mpi_suite(name) for name in names]
+    """One for each family and number of ranks."""
+    names = names_by_ctest("-E", "^(core|worlds.*)$")
+    return [ahead(name, by_ctest(name), 400) for name in names]
 
 
 def suites() -> list[Suite]:
@@ -173,8 +177,7 @@ def suites() -> list[Suite]:
         Suite("alone", [python, "tools/alone.py"], compiles=True),
         Suite("threads-tsan", ["build/tsan/tests/threads_tests"], "gtest",
               needs=sanitized("tsan", "threads_tests"), compiles=True),
-        Suite("worlds", ["build/release/worlds/latecomer_worlds", "1", "1000", "12", "80"]),
-        Suite("worlds_self_test", ["build/release/worlds/latecomer_worlds", "--self-test"]),
+        *(Suite(name, by_ctest(name)) for name in names_by_ctest("-R", "^worlds")),
         *soaks(),
         *mpi_suites(),
         ahead("jobs", [*pytest, *JOB_FILES], 1200),
