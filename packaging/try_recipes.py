@@ -48,7 +48,7 @@ latecomer run --observe --trace /opt/traces -- mpirun.openmpi -n 2 {build}/late 
   sed 's/^/command: /'
 latecomer report /opt/traces --html /opt/page.html >/dev/null
 test -s /opt/page.html
-man latecomer-run >/opt/page.txt
+man --where latecomer-run
 bash -c '. /usr/share/bash-completion/completions/latecomer'
 echo command: ended well
 """
