@@ -42,15 +42,21 @@ OF_COMMAND = (
     "dh-python,python3-dev,nanobind-dev,python3-jinja2,python3-matplotlib,python3-numpy,"
     "python3-rich,man-db"
 )
+# A user who is not root runs it.
 COMMAND = r"""
-latecomer where
-latecomer run --observe --trace /opt/traces -- mpirun.openmpi -n 2 {build}/late 20 2>&1 |
-  sed 's/^/command: /'
-latecomer report /opt/traces --html /opt/page.html >/dev/null
-test -s /opt/page.html
 man --where latecomer-run
 bash -c '. /usr/share/bash-completion/completions/latecomer'
-echo command: ended well
+runuser --user nobody -- sh -ec '
+export HOME=$(mktemp --directory); cd $HOME
+latecomer where
+latecomer doctor
+for family in openmpi mpich; do
+  latecomer run --observe --trace $family -- mpirun.$family -n 2 {build}/late-$family 20 2>&1 |
+    sed "s/^/command, $family: /"
+  latecomer report $family --html $family.html >/dev/null
+  test -s $family.html
+done
+echo command: ended well'
 """
 # A program that calls latecomer, and one that knows nothing of it, with a late rank.
 EXAMPLES = r"""
@@ -63,11 +69,11 @@ mpirun.openmpi -n 3 {build}/sum
 . /usr/share/modules/init/sh
 module use {modules}
 for family in {families}; do
-  mpicc.$family {source}/examples/late/late.c -o {build}/late
+  mpicc.$family {source}/examples/late/late.c -o {build}/late-$family
   module load latecomer
-  echo $family: $(LATECOMER=observe mpirun.$family -n 2 {build}/late 20 2>&1)
+  echo $family: $(LATECOMER=observe mpirun.$family -n 2 {build}/late-$family 20 2>&1)
   module unload latecomer
-  mpirun.$family -n 2 {build}/late 2
+  mpirun.$family -n 2 {build}/late-$family 2
 done
 """
 SPACK = "https://github.com/spack/spack"
@@ -117,7 +123,8 @@ def try_debian(suite: str, with_command: bool, folder: Path) -> str:
     profile, names = "nopython", "latecomer"
     if with_command:
         words += COMMAND.format(build="/opt/examples")
-        signs += ["(?m)^/usr/lib/latecomer$", "command: .*Rank 1 on host", "command: ended well"]
+        signs += ["(?m)^/usr/lib/latecomer$", "ready: `latecomer bench`", "command: ended well"]
+        signs += [f"command, {family}: .*Rank 1 on host" for family in ("openmpi", "mpich")]
         profile, names = "", "latecomer python3-latecomer"
     said = inside(
         root,
