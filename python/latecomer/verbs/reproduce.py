@@ -20,7 +20,7 @@ FORMATS = ("table", "csv", "json")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of reproduce, which evidence/reproduce reads too."""
+    """The options of reproduce, which the program of the clone reads too."""
 
     paper: Annotated[str, argument(
         "PAPER", "Use proficz2018, proficz2021, marendic2012, kolmakov2020 or traeff2021."
