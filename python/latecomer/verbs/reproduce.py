@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ..base.clone import CLONE
 from ..base.errors import UserError
 from ..base.limits import LAB_NODES, MOST_ITERATIONS, MOST_SEED
 from ..command.declare import argument, words_of
 from ..launch import processes
-from ..launch.program import CLONE
 from .options import flag, option
 
 FORMATS = ("table", "csv", "json")
