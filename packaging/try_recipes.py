@@ -58,10 +58,11 @@ for family in openmpi mpich; do
 done
 echo command: ended well'
 """
-# A program that calls latecomer, and one that knows nothing of it, with a late rank.
+# A program that calls latecomer, and one that knows nothing of it, with a late rank. Open MPI 5
+# takes the variable of PRTE for more ranks than cores.
 EXAMPLES = r"""
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 cmake -S {source}/examples/installed -B {build} -DCMAKE_PREFIX_PATH={prefix} \
   -DMPI_C_COMPILER=mpicc.openmpi >{build}.log
 cmake --build {build} >>{build}.log
