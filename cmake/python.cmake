@@ -1,16 +1,20 @@
 # The nanobind module latecomer._core, written beside the Python sources so that a clone can be
 # used without installing it; a package build installs it into the wheel instead.
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+# It is a package of this Python, or of the system.
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
-  OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
-if(NOT status EQUAL 0)
+  OUTPUT_VARIABLE nanobind_folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
+if(status EQUAL 0)
+  set(nanobind_ROOT ${nanobind_folder})
+endif()
+find_package(nanobind CONFIG QUIET)
+if(NOT nanobind_FOUND)
   message(FATAL_ERROR "Python '${Python_EXECUTABLE}' has no nanobind; right would be one where \
 `pip install nanobind` was called, or -DLATECOMER_PYTHON=OFF")
 endif()
-find_package(nanobind CONFIG REQUIRED)
 nanobind_add_module(latecomer_python NB_STATIC python/bindings.cpp python/bind_forecast.cpp
   python/bind_origin.cpp python/bind_plan.cpp python/bind_rehearsal.cpp python/bind_trace.cpp)
-if(TARGET nanobind-static)
+if(TARGET nanobind-static AND nanobind_VERSION VERSION_GREATER_EQUAL 3)  # a header of 2.5 has no guard
   latecomer_compile_in_batches(nanobind-static)
 endif()
 set_target_properties(latecomer_python PROPERTIES OUTPUT_NAME _core)

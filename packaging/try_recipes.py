@@ -1,10 +1,11 @@
 """Tries recipes: builds, installs, runs the installed examples, and removes what was installed.
 
-    .venv/bin/python packaging/try_recipes.py [debian|spack|easybuild]...
+    .venv/bin/python packaging/try_recipes.py [debian12|debian13|spack|easybuild]...
 
-takes the last commit of the clone, and prints a line for each recipe. `debian` needs root and
-mmdebstrap, and works in a bare Debian 12. The others need Open MPI's mpicc and environment-modules;
-`spack` takes Spack 1 from PATH or clones it, and `easybuild` takes `eb` from PATH or from PyPI.
+takes the last commit of the clone, and prints a line for each recipe. Those of Debian need root and
+mmdebstrap, and work in a bare Debian 12 and 13; in 13 they make the command, too. The others need
+Open MPI's mpicc and environment-modules; `spack` takes Spack 1 from PATH or clones it, and
+`easybuild` takes `eb` from PATH or from PyPI.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 import venv
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -35,10 +37,32 @@ PACKAGES = (
     "openmpi-bin,libopenmpi-dev,mpich,libmpich-dev,libslurm-dev,cmake,build-essential,"
     "ninja-build,debhelper,lintian,environment-modules"
 )
-# A program that calls latecomer, and one that knows nothing of it, with a late rank.
+# More of them, by which it builds and runs the command.
+OF_COMMAND = (
+    "dh-python,python3-dev,nanobind-dev,python3-jinja2,python3-matplotlib,python3-numpy,"
+    "python3-rich,man-db"
+)
+# A user who is not root runs it.
+COMMAND = r"""
+man --where latecomer-run
+bash -c '. /usr/share/bash-completion/completions/latecomer'
+runuser --user nobody -- sh -ec '
+export HOME=$(mktemp --directory); cd $HOME
+latecomer where
+latecomer doctor
+for family in openmpi mpich; do
+  latecomer run --observe --trace $family -- mpirun.$family -n 2 {build}/late-$family 20 2>&1 |
+    sed "s/^/command, $family: /"
+  latecomer report $family --html $family.html >/dev/null
+  test -s $family.html
+done
+echo command: ended well'
+"""
+# A program that calls latecomer, and one that knows nothing of it, with a late rank. Open MPI 5
+# takes the variable of PRTE for more ranks than cores.
 EXAMPLES = r"""
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 cmake -S {source}/examples/installed -B {build} -DCMAKE_PREFIX_PATH={prefix} \
   -DMPI_C_COMPILER=mpicc.openmpi >{build}.log
 cmake --build {build} >>{build}.log
@@ -46,11 +70,11 @@ mpirun.openmpi -n 3 {build}/sum
 . /usr/share/modules/init/sh
 module use {modules}
 for family in {families}; do
-  mpicc.$family {source}/examples/late/late.c -o {build}/late
+  mpicc.$family {source}/examples/late/late.c -o {build}/late-$family
   module load latecomer
-  echo $family: $(LATECOMER=observe mpirun.$family -n 2 {build}/late 20 2>&1)
+  echo $family: $(LATECOMER=observe mpirun.$family -n 2 {build}/late-$family 20 2>&1)
   module unload latecomer
-  mpirun.$family -n 2 {build}/late 2
+  mpirun.$family -n 2 {build}/late-$family 2
 done
 """
 SPACK = "https://github.com/spack/spack"
@@ -86,32 +110,40 @@ def check_removed(*places: Path) -> None:
         raise UserError("files are left", left[0], "see what the recipe installs")
 
 
-def try_debian(folder: Path) -> str:
+def try_debian(suite: str, with_command: bool, folder: Path) -> str:
     """All in a bare system: dpkg-buildpackage, lintian, dpkg."""
     run("tar", "-xzf", archive(folder), "-C", folder)
     shutil.copytree(HERE / "debian", folder / NAME / "debian")
-    root = make_root(WORK / "root", "bookworm", PACKAGES)
+    packages = f"{PACKAGES},{OF_COMMAND}" if with_command else PACKAGES
+    root = make_root(WORK / f"root-{suite}", suite, packages)
     words = EXAMPLES.format(
         source=f"/opt/given/{NAME}", build="/opt/examples", prefix="/usr/lib/latecomer",
         modules="/usr/share/modules/modulefiles", families="openmpi mpich",
     )  # fmt: skip
+    signs = ["lintian: passed", "left: end"]
+    profile, names = "nopython", "latecomer"
+    if with_command:
+        words += COMMAND.format(build="/opt/examples")
+        signs += ["(?m)^/usr/lib/latecomer$", "ready: `latecomer bench`", "command: ended well"]
+        signs += [f"command, {family}: .*Rank 1 on host" for family in ("openmpi", "mpich")]
+        profile, names = "", "latecomer python3-latecomer"
     said = inside(
         root,
         folder,
         f"""
 cd /opt/given/{NAME}
-export DEB_BUILD_OPTIONS="noautodbgsym parallel={os.cpu_count()}"
+export DEB_BUILD_OPTIONS="noautodbgsym parallel={os.cpu_count()}" DEB_BUILD_PROFILES="{profile}"
 dpkg-buildpackage -us -uc -b >../build.log 2>&1 || {{ tail -n 20 ../build.log; exit 1; }}
 lintian --allow-root --fail-on error,warning ../*.changes && echo lintian: passed
 dpkg --install ../*.deb
 {words}
-dpkg --purge latecomer
+dpkg --purge {names}
 echo left: $(find / -xdev -iname '*latecomer*' -not -path '/opt/*') end
 """,
     )
-    check(said, "openmpi mpich", "lintian: passed", "left: end")
-    (package,) = folder.glob("*.deb")
-    return f"built by dpkg-buildpackage, passed lintian, {package.stat().st_size >> 20} MiB, purged"
+    check(said, "openmpi mpich", *signs)
+    size = sum(package.stat().st_size for package in folder.glob("*.deb")) >> 20
+    return f"{names}: built by dpkg-buildpackage, passed lintian, {size} MiB, purged"
 
 
 def get_spack(folder: Path) -> str:
@@ -183,7 +215,12 @@ def try_easybuild(folder: Path) -> str:
     return "style checked and built by eb, its folders removed"
 
 
-RECIPES = {"debian": try_debian, "spack": try_spack, "easybuild": try_easybuild}
+RECIPES = {
+    "debian12": partial(try_debian, "bookworm", False),
+    "debian13": partial(try_debian, "trixie", True),
+    "spack": try_spack,
+    "easybuild": try_easybuild,
+}
 
 
 def try_recipe(name: str) -> str:

@@ -206,7 +206,7 @@ def test_a_missing_core_says_what_builds_it():
         text=True,
         check=True,
     )
-    assert "build it with ./demo or ./test" in done.stdout
+    assert "run ./demo or ./test" in done.stdout
 
 
 @pytest.mark.parametrize(

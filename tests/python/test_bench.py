@@ -181,7 +181,7 @@ def test_inside_of_a_job_other_networks_are_refused(fake):
 def test_a_program_that_is_not_built_is_an_error(fake, monkeypatch):
     monkeypatch.setenv("LATECOMER_PROGRAMS", "")
     monkeypatch.setattr(program, "CLONE", fake.parent)
-    assert "not built: latecomer_bench_openmpi; build it with ./demo" in refusal(1, *FAKED)
+    assert "not built: latecomer_bench_openmpi; with an mpicc of openmpi, run" in refusal(1, *FAKED)
 
 
 def test_the_library_of_a_job_must_be_clear(fake, monkeypatch):

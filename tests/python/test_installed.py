@@ -362,4 +362,4 @@ def test_options_of_the_spack_recipe_are_options_of_cmake():
 
 def test_a_recipe_that_is_not_there_is_refused():
     said = failure(sys.executable, ROOT / "packaging/try_recipes.py", "nix")
-    assert "latecomer: cannot try: nix; name any of debian, spack, easybuild" in said
+    assert "latecomer: cannot try: nix; name any of debian12, debian13, spack, easybuild" in said

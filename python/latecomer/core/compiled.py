@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from ..base.clone import BUILD
+
 try:
     from .. import _core as core
 except ImportError as error:
     raise ImportError(
-        f"the compiled core of latecomer cannot be loaded: {error}; build it with ./demo or ./test "
-        "at the root of the clone"
+        f"the compiled core of latecomer cannot be loaded: {error}; {BUILD}"
     ) from error
 
 __all__ = ["Network", "__version__", "core"]

@@ -15,6 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..base.clone import BUILD
 from ..base.errors import DeadlineError, UserError
 from ..launch import processes
 from ..launch.program import find_built
@@ -25,7 +26,7 @@ if TYPE_CHECKING:  # `latecomer doctor` looks for the program where there is no 
     from ..core.simulation import Simulation
 
 PROGRAM = "latecomer_simgrid"
-REMEDY = "apt-get install libsimgrid-dev, then build again with ./demo at the root of the clone"
+REMEDY = f"apt-get install libsimgrid-dev, then {BUILD}"
 
 # Settings that bring SimGrid closest to alpha and beta: no factors for TCP, no share of the reverse
 # direction for acknowledgements, no window.

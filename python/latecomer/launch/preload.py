@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from ..base.clone import BUILD
 from . import mpi, processes, program
 from .mpi import LaunchError
 
@@ -30,7 +31,7 @@ def library(*, messages: bool = False) -> Path:
     raise LaunchError(
         "the drop-in library is not built",
         name,
-        "build it with ./demo at the root of the clone, or name its folder in LATECOMER_PROGRAMS",
+        f"{BUILD}; or name its folder in LATECOMER_PROGRAMS",
     )
 
 

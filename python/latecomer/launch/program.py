@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..base.clone import BUILD, CLONE
 from ..base.variables import folders
 from . import mpi
 from .mpi import LaunchError
 
-CLONE = Path(__file__).resolve().parents[3]
 PACKAGE = Path(__file__).resolve().parents[1]  # where `pip install` puts libraries and programs
 PREFIX = "latecomer_bench_"  # and the family
 CALIBRATE = "latecomer_calibrate_"  # and the family
-
-_BUILD = "build it with ./demo at the root of the clone, or install latecomer where its MPI is"
-_REMEDY = {"mpich": ".venv/bin/pip install mpich at the root of the clone, then ./demo builds it"}
 
 
 def find(family: str, prefix: str = PREFIX) -> Path | None:
@@ -53,7 +50,7 @@ def of_family(family: str, prefix: str = PREFIX) -> Path:
     raise LaunchError(
         f"the {kind} program is not built",
         f"{prefix}{family}",
-        _REMEDY.get(family, _BUILD) + ", or name its folder in LATECOMER_PROGRAMS",
+        f"with an mpicc of {family}, {BUILD}; or name its folder in LATECOMER_PROGRAMS",
     )
 
 

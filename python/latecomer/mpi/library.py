@@ -18,6 +18,7 @@ from typing import Any
 
 from mpi4py import MPI
 
+from ..base.clone import BUILD
 from ..base.errors import UserError
 from ..launch import program
 from . import whole_numbers
@@ -174,7 +175,7 @@ def library() -> Library:
         raise UserError(
             "the C library is not built",
             f"liblatecomer_{name}.so",
-            "build it with ./demo at the root of the clone, or install latecomer where its MPI is",
+            f"with an mpicc of {name}, {BUILD}",
         )
     try:
         return Library(path, name)

@@ -125,7 +125,7 @@ def show(files: Files, network: Network = "", as_json: Json = False) -> int:
     that the library's forecast would have foreseen. savable: the part of the ranks' time that the
     best algorithm could save at most, on the network of --network.
 
-    Example: latecomer atlas show evidence/atlas/real/lammps.parquet
+    Example: latecomer atlas show cg.parquet
     """
     from ..atlas import figures, file
     from ..core.networks import chosen

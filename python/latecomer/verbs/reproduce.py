@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+from ..base.clone import CLONE
 from ..base.errors import UserError
 from ..base.limits import LAB_NODES, MOST_ITERATIONS, MOST_SEED
 from ..command.declare import argument, words_of
 from ..launch import processes
-from ..launch.program import CLONE
 from .options import flag, option
 
 FORMATS = ("table", "csv", "json")
@@ -20,7 +20,7 @@ FORMATS = ("table", "csv", "json")
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The options of reproduce, which evidence/reproduce reads too."""
+    """The options of reproduce, which the program of the clone reads too."""
 
     paper: Annotated[str, argument(
         "PAPER", "Use proficz2018, proficz2021, marendic2012, kolmakov2020 or traeff2021."

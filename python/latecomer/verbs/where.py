@@ -14,6 +14,6 @@ def where() -> None:
     from ..launch.program import PACKAGE
 
     if not (PACKAGE / "lib" / "cmake").is_dir():
-        remedy = "install it: pip install ., or cmake --install build/release --prefix FOLDER"
+        remedy = "run `pip install .` in a clone of the repository (docs/install.md)"
         raise UserError("no libraries are installed here", PACKAGE, remedy)
     print(PACKAGE)

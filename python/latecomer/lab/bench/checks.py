@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from ...base.clone import BUILD
 from ...base.errors import UserError
 from ...launch import mpi, preload, processes, program
 from .. import simgrid
 from ..cluster import privilege, slurm
 
-_BUILD = "run ./demo or ./test at the root of the clone"
 _INSTALL = {
     "openmpi": "apt-get install openmpi-bin libopenmpi-dev",
-    "mpich": ".venv/bin/pip install mpich, or apt-get install mpich libmpich-dev; then ./demo",
+    "mpich": f"{sys.executable} -m pip install mpich, or apt-get install mpich libmpich-dev",
 }
 _SHM = "/dev/shm"  # noqa: S108 - it is looked at
 _ROOM = 64 << 20  # the least that containers have by default
@@ -91,14 +91,16 @@ def _core() -> Finding:
     try:
         from ...core.compiled import __version__
     except ImportError as error:
-        return Finding(_CORE, False, str(error), _BUILD)
+        return Finding(_CORE, False, str(error), BUILD)
     return Finding(_CORE, True, f"latecomer {__version__}")
 
 
 def _family(name: str, families: Sequence[mpi.Family]) -> Finding:
     own = [family for family in families if family.name == name]
     if not own:
-        return Finding(_mpi_line(name), False, "not found", _INSTALL[name])
+        built = program.find(name)
+        remedy = _INSTALL[name] if built else f"{_INSTALL[name]}; then {BUILD}"
+        return Finding(_mpi_line(name), False, "not found", remedy)
     return Finding(_mpi_line(name), True, "; ".join(map(_describe, own)))
 
 
@@ -123,14 +125,14 @@ def _thread_levels(families: Sequence[mpi.Family]) -> Iterator[Finding]:
 def _bench(family: str) -> Finding:
     if path := program.find(family):
         return Finding(_bench_line(family), True, str(path))
-    return Finding(_bench_line(family), False, "not built", _BUILD)
+    return Finding(_bench_line(family), False, "not built", BUILD)
 
 
 def _dropin() -> Finding:
     try:
         path = preload.library()
     except UserError:
-        return Finding(_DROPIN, False, "not built", _BUILD)
+        return Finding(_DROPIN, False, "not built", BUILD)
     if not _loads(path):
         return Finding(_DROPIN, False, f"{path} cannot be loaded", "install it for this system")
     return Finding(_DROPIN, True, f"{path}, which a process loads")
