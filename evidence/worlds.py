@@ -1,11 +1,12 @@
 """Plays worlds: programs of collective calls on simulated ranks, by the library as it ships.
 
-    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--started | --dropin]
+    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--started]
 
 Each seed is one world: a network, a placement, settings, communicators that come and go, late
 ranks, clocks that drift, ranks that stop, die, ask wrongly or lack memory. With --started many
-calls are persistent ones, several at a time. With --dropin the ranks' program knows MPI alone, and
-one may lack the drop-in library. The programs of tests/worlds check each call on all ranks. A seed
+calls are persistent ones, several at a time; with --one-machine hosts differ by name alone, as in
+all worlds before 29 November 2026. With --dropin the ranks' program knows MPI alone, and one may
+lack the drop-in library. The programs of tests/worlds check each call on all ranks. A seed
 with a fault is printed with a shorter world that has the same fault, a seed that ends
 the program with the signal, and the command fails. Prints the sums over all worlds.
 """
@@ -72,6 +73,7 @@ def main() -> int:
     parser.add_argument("--steps", type=at_least(1), default=100, help="of a world (default: 100)")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--started", action="store_true", help="calls are started, ended later")
+    kinds.add_argument("--one-machine", action="store_true", help="hosts differ by name alone")
     kinds.add_argument("--dropin", action="store_true", help="by the drop-in library")
     parser.add_argument(
         "--processes", type=at_least(1), default=os.cpu_count(), help="(default: one for each core)"
@@ -82,7 +84,8 @@ def main() -> int:
         parser.error(f"{program} is not built; right would be cmake --build build/release first")
     first, last = words.seeds
     batches = [(begin, min(begin + BATCH - 1, last)) for begin in range(first, last + 1, BATCH)]
-    kind = [str(words.ranks), str(words.steps), *(["started"] if words.started else [])]
+    kind = [str(words.ranks), str(words.steps)]
+    kind += ["started"] * words.started + ["one-machine"] * words.one_machine
     total = [0.0] * 7
     with ThreadPoolExecutor(words.processes) as pool:
         for sums, said in pool.map(lambda b: play(*b, program, *kind), batches):

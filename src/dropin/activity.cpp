@@ -216,7 +216,7 @@ void end_activity() {
 }  // namespace
 
 void begin_activity() {
-  follow_next();
+  follow_next();  // where no loader has done so
   const OwnArithmetic arithmetic;
   note_surroundings();
   const Mode mode = mode_of_environment();

@@ -15,7 +15,7 @@ def worlds(*words):
     )
 
 
-@pytest.mark.parametrize("kind", [[], ["--started"], ["--dropin"]])
+@pytest.mark.parametrize("kind", [[], ["--started"], ["--one-machine"], ["--dropin"]])
 def test_worlds_are_played_and_counted(kind):
     done = worlds("--seeds", "1-3", "--ranks", "4", "--steps", "10", *kind)
     assert done.returncode == 0, done.stderr
@@ -36,7 +36,8 @@ def test_worlds_are_played_and_counted(kind):
     ],
 )
 def test_worlds_that_had_faults_are_right(seed, ranks, steps):
-    done = worlds("--seeds", f"{seed}-{seed}", "--ranks", str(ranks), "--steps", str(steps))
+    size = ["--ranks", str(ranks), "--steps", str(steps)]
+    done = worlds("--seeds", f"{seed}-{seed}", *size, "--one-machine")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -27,10 +27,13 @@ Calls calls_of(const World&, int) {
           latecomer_allgather, latecomer_gather,    latecomer_scatter, &c_api};
 }
 
-bool has_kind(const std::string& kind) { return kind.empty() || kind == "started"; }
+bool has_kind(const std::string& kind) {
+  return kind.empty() || kind == "started" || kind == "one-machine";
+}
 
 World world_of_kind(World world, const std::string& kind) {
-  return kind.empty() ? world : with_requests(std::move(world));
+  world.one_machine = kind == "one-machine";
+  return kind == "started" ? with_requests(std::move(world)) : world;
 }
 
 }  // namespace latecomer::worlds

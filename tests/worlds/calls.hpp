@@ -49,7 +49,8 @@ std::string library_under_test();
 /// The functions that the rank calls.
 Calls calls_of(const World& world, int rank);
 /// The kinds of worlds that the program plays beside the usual ones, by the last word of its
-/// command line: "started" or nothing with the C API, "dropin" with the drop-in library.
+/// command line: "started", "one-machine" or nothing with the C API, nothing with the drop-in
+/// library.
 World world_of_kind(World world, const std::string& kind);
 bool has_kind(const std::string& kind);
 

@@ -44,13 +44,13 @@ std::map<std::tuple<ino_t, off_t, std::size_t>, Shared>& mapped() {
   return all;
 }
 
-/// A file whose text is the name of a host.
-std::string file_of(const std::string& host) {
+/// A file with this text.
+std::string file_of(const std::string& text) {
   static auto& all = *new std::map<std::string, int>;
-  const auto [place, made] = all.emplace(host, -1);
+  const auto [place, made] = all.emplace(text, -1);
   if (made) {
-    place->second = memfd_create("host", 0);
-    (void)!::write(place->second, host.data(), host.size());
+    place->second = memfd_create("text", 0);
+    (void)!::write(place->second, text.data(), text.size());
   }
   return "/proc/self/fd/" + std::to_string(place->second);
 }
@@ -69,7 +69,7 @@ FILE* fopen64(const char* path, const char* mode) {
   if (Scheduler::running() == nullptr || path != std::string("/proc/sys/kernel/random/boot_id")) {
     return real(path, mode);
   }
-  return real(file_of(Within()->mine().host).c_str(), mode);
+  return real(file_of(Within()->mine().machine).c_str(), mode);
 }
 
 long sysconf(int what) noexcept {

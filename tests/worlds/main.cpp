@@ -1,6 +1,7 @@
-// Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS [started]]], with persistent calls by the
-// last word. Prints the faults of each, and a shorter world that has the same. Exit code 1: there
-// was a fault. --self-test: tests the checks.
+// Plays worlds: latecomer_worlds FIRST LAST [RANKS [STEPS [started | one-machine]]], by the last
+// word with persistent calls, or with hosts that differ by name alone. Prints the faults of each,
+// and a shorter world that has the same. Exit code 1: there was a fault. --self-test: tests the
+// checks.
 #include <malloc.h>
 #include <sys/personality.h>
 #include <sys/resource.h>
@@ -17,7 +18,7 @@ int main(int count, char** words) {
   using namespace latecomer::worlds;
   const bool tests_itself = count == 2 && std::string(words[1]) == "--self-test";
   if (count < 3 && !tests_itself) {
-    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS [started]]] | --self-test\n";
+    std::cerr << "usage: latecomer_worlds FIRST LAST [RANKS [STEPS [KIND]]] | --self-test\n";
     return 2;
   }
   // Each rank has the library's table of functions: the loader would fill in that of each again.
@@ -41,8 +42,8 @@ int main(int count, char** words) {
   const int steps = count > 4 ? std::atoi(words[4]) : 100;
   const std::string kind = count > 5 ? words[5] : "";
   if (!has_kind(kind) || last < first || ranks < 2 || steps < 1) {
-    std::cerr
-        << "seeds must not fall, there must be 2 ranks and 1 step, and 'started' or nothing\n";
+    std::cerr << "seeds must not fall, there must be 2 ranks and 1 step; KIND: started, "
+                 "one-machine or nothing\n";
     return 2;
   }
   std::uint64_t calls = 0;

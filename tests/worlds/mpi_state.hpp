@@ -116,7 +116,8 @@ struct Op {
 struct RankState {
   bool initialized = false;
   bool finalized = false;
-  std::string host;
+  std::string host;     // its name
+  std::string machine;  // what its kernel answers: ranks with the same share memory and clocks
   std::map<int, LocalComm> comms;
   std::vector<std::unique_ptr<Request>> requests;
   std::map<int, std::vector<int>> groups;

@@ -87,6 +87,7 @@ Outcome play(const World& world) {
     ranks.emplace_back(world, rank, scheduler, findings);
     const int host = world.hosts[rank];
     state.ranks[rank].host = "host" + std::to_string(host);
+    state.ranks[rank].machine = world.one_machine ? "machine" : state.ranks[rank].host;
     auto environment = world.environment;
     if (world.dropin) environment.push_back("LATECOMER_ALGORITHM=" + world.algorithm);
     if (rank == world.other_settings) environment.emplace_back(kOther);

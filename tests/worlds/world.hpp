@@ -50,7 +50,8 @@ struct Shortage {
 struct World {
   std::uint64_t seed = 0;
   int ranks = 2;
-  std::vector<int> hosts;  // of each rank
+  std::vector<int> hosts;    // of each rank
+  bool one_machine = false;  // hosts differ by name alone
   Net net;
   std::string algorithm = "auto";
   bool online = true;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/reproducible.hpp"
+#include "runtime/comm_state.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/report/log.hpp"
@@ -20,7 +21,7 @@
 namespace latecomer {
 namespace {
 
-constexpr Seconds kLongWait = 30;  // before it is reported
+constexpr Seconds kLongWait = Tuning{}.long_wait;  // before it is reported
 
 std::atomic<bool> gave_up{false};
 
