@@ -266,8 +266,11 @@ foreach(line ${lines})
       set(needs 1)
       if(form STREQUAL "large" OR passes STREQUAL "persistent" OR
          name MATCHES "^(Isendrecv.*|Parrived|Comm_idup_with_info|.*_from_groups?)$")
-        set(stub LARGE)
         set(needs LATECOMER_LARGE_COUNTS)
+        # MPICH calls its own large functions of files, see there.
+        if(NOT name MATCHES "^File_")
+          set(stub LARGE)
+        endif()
       endif()
       # Weak: an older MPI library than that of the build may lack it.
       string(APPEND wrappers "#if ${needs}\n#pragma weak P${symbol}\n"

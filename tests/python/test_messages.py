@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from dropin_helpers import launcher_of, run_command
+from dropin_helpers import launcher_of, run_command, shared_library
 from latecomer.launch import preload, program
 from latecomer.report.analysis.answer import answer, facts
 from latecomer.report.analysis.cut import analysed
@@ -193,6 +193,45 @@ def test_without_the_other_loader_messages_go_untouched(name, programs, tmp_path
     for file in files_of(tmp_path):
         assert not file.messages_traced
         assert (len(file.messages), len(calls_of(file.path))) == (0, 1)
+
+
+BOUND_AT_ONCE = r"""
+#include <mpi.h>
+int written(void) {
+  MPI_File file = MPI_FILE_NULL;
+  MPI_File_open(MPI_COMM_SELF, "file", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  const int code = MPI_File_write_c(file, "a", 1, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_File_close(&file);
+  return code;
+}
+"""
+WRITES = r"""
+#include <mpi.h>
+int written(void);
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const int code = written();
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+  return code;
+}
+"""
+
+
+def test_the_linker_is_silent_about_files_in_libraries_bound_at_once(tmp_path, monkeypatch):
+    """As MPICH is where it is linked with -z now; its functions of files call each other's names."""
+    monkeypatch.chdir(tmp_path)
+    compiler = built("mpich")
+    for name, text in (("bound.c", BOUND_AT_ONCE), ("writes.c", WRITES)):
+        (tmp_path / name).write_text(text)
+    library = shared_library(compiler, tmp_path / "bound.c", tmp_path / "libbound.so", "-Wl,-z,now")
+    main = tmp_path / "writes"
+    subprocess.run(
+        [compiler, "writes.c", "-o", main, library, f"-Wl,-rpath,{tmp_path}"], check=True
+    )
+    job = run("mpich", [main], {"LATECOMER_TRACE": "t"}, preload.library(messages=True), ranks=2)
+    assert (job.code, job.err, (tmp_path / "file").read_text()) == (0, "", "a")
+    assert (read(tmp_path / "t").others.calls & 4).any()  # files
 
 
 @pytest.mark.parametrize(("messages", "there"), [(False, False), (True, True)])
