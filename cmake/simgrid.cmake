@@ -8,8 +8,7 @@ if(NOT SIMGRID_INCLUDE_DIR OR NOT SIMGRID_LIBRARY)
 endif()
 message(STATUS "SimGrid: ${SIMGRID_LIBRARY}")
 file(GLOB simgrid_sources CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/transports/simgrid/*.cpp
-  ${PROJECT_SOURCE_DIR}/src/commands/simgrid/*.cpp)
+  ${PROJECT_SOURCE_DIR}/evidence/simgrid/*.cpp)
 add_executable(latecomer_simgrid ${simgrid_sources})
 latecomer_compile_in_batches(latecomer_simgrid)
 target_include_directories(latecomer_simgrid SYSTEM PRIVATE ${SIMGRID_INCLUDE_DIR})

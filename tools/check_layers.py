@@ -18,7 +18,7 @@ HEAD = "| folder | holds | may use |"
 PUBLIC = "latecomer"  # the public headers
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)
 MPI_CALL = re.compile(r"(?<![A-Za-z_])MPI_[A-Z][a-z_]+[a-z0-9_]*\s*\(")
-TOPS = ("src", "bench", "examples")
+TOPS = ("src", "bench", "examples", "evidence/simgrid")
 BINDING = re.compile(r"python/[a-z_]+\.[ch]pp")  # each file of the bindings is a layer
 PACKAGE = "python/latecomer"
 API = "api"  # the package itself: python/latecomer/__init__.py
@@ -41,7 +41,7 @@ def table_of(document: str) -> Table:
     table: Table = {}
     for paths, uses in rows_of(document):
         for path in paths:
-            known = path.partition("/")[0] in TOPS or BINDING.fullmatch(path)
+            known = path.startswith(tuple(f"{top}/" for top in TOPS)) or BINDING.fullmatch(path)
             if not known or uses.startswith("as "):
                 continue
             named = uses.replace("public headers", PUBLIC)

@@ -21,6 +21,7 @@ BUILD = ROOT / "build" / "tidy"
 # The analyzer looks at functions of included files, too: a batch includes its files.
 WORDS = [ROOT / ".venv" / "bin" / "clang-tidy", "-p", BUILD, f"--config-file={ROOT}/.clang-tidy",
          "--quiet", "--extra-arg=-Xclang", "--extra-arg=-analyzer-opt-analyze-headers"]  # fmt: skip
+CHECKED = (ROOT / "src", ROOT / "evidence")
 FAMILIES = ("openmpi", "mpich", "abi")
 
 
@@ -32,7 +33,7 @@ def sources_of(unit: Path) -> list[Path]:
 
 
 def units() -> list[Path]:
-    """The arguments of clang-tidy: each source in src once, for the first family of MPI."""
+    """The arguments of clang-tidy: each source once, for the first family of MPI."""
     compiled = json.loads((BUILD / "compile_commands.json").read_text())
     targets: dict[str, list[Path]] = {}
     for each in compiled:
@@ -44,7 +45,7 @@ def units() -> list[Path]:
     for target in sorted(targets, key=lambda name: [name.endswith(end) for end in FAMILIES[1:]]):
         for unit in targets[target]:
             sources = sources_of(unit)
-            own = [path for path in sources if ROOT / "src" in path.parents and path not in known]
+            own = [path for path in sources if path not in known and {*CHECKED} & {*path.parents}]
             known.update(own)
             found += [unit] if own else []
     return found

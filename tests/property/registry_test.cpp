@@ -121,9 +121,11 @@ std::vector<Problem> problems(const Algorithm& algorithm, Rank ranks) {
 }
 
 /// The kinds of arrivals to try: with the defaults all of them, with other parameters every second
-/// one. Beyond eight ranks, where each number of ranks is much like the next, half as many.
+/// one. Beyond eight ranks, where each number of ranks is much like the next, half as many; under
+/// sanitizers one.
 std::vector<int> patterns(const Parameters& parameters, Rank ranks, std::uint64_t seed) {
-  const int step = (parameters.empty() ? 1 : 2) * (ranks > 8 ? 2 : 1);
+  const int step =
+      testing::kSanitized ? kArrivalPatterns : (parameters.empty() ? 1 : 2) * (ranks > 8 ? 2 : 1);
   std::vector<int> some;
   for (int i = static_cast<int>(seed % static_cast<std::uint64_t>(step)); i < kArrivalPatterns;
        i += step) {

@@ -228,10 +228,10 @@ def test_events_before_the_cut_of_a_rank_are_used(tmp_path):
 
 @pytest.mark.parametrize("part", ["traces.otf2", "traces.def", "traces/0.def", "traces/0.evt"])
 def test_the_file_that_was_cut_is_named(tmp_path, part):
-    """At each byte of an archive of two ranks: of one alone no call can be used."""
+    """At each seventh byte of an archive of two ranks: of one alone no call can be used."""
     pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
     whole = Path(__file__).parent / "corpus" / "otf2"
-    for keep in range((whole / part).stat().st_size - 2):
+    for keep in range(0, (whole / part).stat().st_size - 2, 7):
         folder = tmp_path / f"cut{keep}"
         shutil.copytree(whole, folder)
         with pytest.raises(TraceError, match=part):

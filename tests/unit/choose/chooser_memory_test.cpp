@@ -50,7 +50,7 @@ TEST(Chooser, ForgetsClassesWhereThereAreTooMany) {
 
 // --- Agreement ---
 
-TEST(Chooser, ChoosesTheSameWhenToldTheSame) {
+TEST(ChooserSeries, ChoosesTheSameWhenToldTheSame) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE(seed);
     World one, other;
@@ -91,7 +91,7 @@ TEST(Chooser, AnnouncedCallsAreApart) {
 
 /// The exchange after a call of the library's delays the ranks, though they have waited for much
 /// longer.
-TEST(Chooser, ExchangesTakeLittleOfTheTimeAfterTheLastArrival) {
+TEST(ChooserSeries, ExchangesTakeLittleOfTheTimeAfterTheLastArrival) {
   const Problem problem{Collective::allreduce, 16, 1 << 14, 4};
   World world;
   const Machine machine = [](auto row) { return row == "native" ? 1 : 2; };

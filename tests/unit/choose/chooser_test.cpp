@@ -32,7 +32,7 @@ TEST(Chooser, TakesItsOwnWhereThatIsBetter) {
 const Problem kShort{Collective::allreduce, 16, 64, 4};
 
 /// Short calls would lose more by being looked at than a plan gains.
-TEST(Chooser, RepeatsAPlanForShortCalls) {
+TEST(ChooserSeries, RepeatsAPlanForShortCalls) {
   const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
   World world;
   play(world, 3000, {}, machine, kShort);
@@ -44,7 +44,7 @@ TEST(Chooser, RepeatsAPlanForShortCalls) {
 }
 
 /// The stamps of one call bring the duration of the one before.
-TEST(Chooser, LooksAtCallsInPairsBetweenRepeatedOnes) {
+TEST(ChooserSeries, LooksAtCallsInPairsBetweenRepeatedOnes) {
   const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
   World world;
   play(world, 3000, {}, machine, kShort);
@@ -64,7 +64,7 @@ TEST(Chooser, LooksAtCallsInPairsBetweenRepeatedOnes) {
   EXPECT_GE(pairs, 5);
 }
 
-TEST(Chooser, LooksAtEveryLongCallAndWhereRanksAreLate) {
+TEST(ChooserSeries, LooksAtEveryLongCallAndWhereRanksAreLate) {
   const auto machine = [](auto row) { return row == "native" ? 2 : 1; };
   World world;
   play(world, 200, {}, machine, kProblem);
@@ -74,7 +74,7 @@ TEST(Chooser, LooksAtEveryLongCallAndWhereRanksAreLate) {
   EXPECT_EQ(late.repeated, 0);
 }
 
-TEST(Chooser, RepeatsNoPlanForAnotherProblem) {
+TEST(ChooserSeries, RepeatsNoPlanForAnotherProblem) {
   const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
   World world;
   play(world, 3000, {}, machine, kShort);
@@ -88,7 +88,7 @@ TEST(Chooser, RepeatsNoPlanForAnotherProblem) {
   }
 }
 
-TEST(Chooser, RepeatsNothingWhenOtherArrivalsAreGiven) {
+TEST(ChooserSeries, RepeatsNothingWhenOtherArrivalsAreGiven) {
   const auto machine = [](auto row) { return row == "native" ? 0.4 : 0.2; };
   World world;
   play(world, 3000, {}, machine, kShort);
@@ -99,7 +99,7 @@ TEST(Chooser, RepeatsNothingWhenOtherArrivalsAreGiven) {
 }
 
 /// Calls in which candidates are tried are cold, and each is followed by an exchange.
-TEST(Chooser, JudgesByUsualCallsAndNotByTrials) {
+TEST(ChooserSeries, JudgesByUsualCallsAndNotByTrials) {
   World world;
   world.overhead = 3;
   int trials = 0;
@@ -134,7 +134,7 @@ TEST(Chooser, LosesNothingWhereBothAreAlike) {
   EXPECT_LE(world.moving, 1.025 * 200 * balanced_time(fastest_plan(kProblem), {}));
 }
 
-TEST(Chooser, IsNotLockedInByASlowCall) {
+TEST(ChooserSeries, IsNotLockedInByASlowCall) {
   for (int slow = 0; slow < 6; ++slow) {
     World world;
     int natives = 0;
@@ -159,7 +159,7 @@ TEST(Chooser, IsNotMisledByASlowTrial) {
 
 /// After a late rank deciding takes longer, and all wait for it: short calls are decided about now
 /// and then while the library is chosen.
-TEST(Chooser, LooksRarelyAtShortCallsOfTheLibraryAfterALateRank) {
+TEST(ChooserSeries, LooksRarelyAtShortCallsOfTheLibraryAfterALateRank) {
   const auto looked_at = [](const Problem& problem) {
     World world;
     const std::vector<Seconds> arrivals = one_late(0.3);
@@ -179,7 +179,7 @@ TEST(Chooser, LooksRarelyAtShortCallsOfTheLibraryAfterALateRank) {
 }
 
 /// The machine was busy while the library was tried, for all of its calls.
-TEST(Chooser, ComesBackToWhatWasMuchWorse) {
+TEST(ChooserSeries, ComesBackToWhatWasMuchWorse) {
   World world;
   int natives = 0;
   const Played played = play(world, 20000, {}, [&](auto row) {
@@ -189,7 +189,7 @@ TEST(Chooser, ComesBackToWhatWasMuchWorse) {
   EXPECT_EQ(played.rows.back(), "native");
 }
 
-TEST(Chooser, TriesTheWorseEverMoreRarely) {
+TEST(ChooserSeries, TriesTheWorseEverMoreRarely) {
   World world;
   const Played played = play(world, 20000, {}, [](auto row) { return row == "native" ? 1 : 1.5; });
   const auto others = [&](std::size_t from, std::size_t to) {
@@ -202,7 +202,7 @@ TEST(Chooser, TriesTheWorseEverMoreRarely) {
 }
 
 /// The arrival exchange does not show the overhead.
-TEST(Chooser, LeavesCallsAloneWhereDecidingIsDear) {
+TEST(ChooserSeries, LeavesCallsAloneWhereDecidingIsDear) {
   World world;
   world.overhead = 0.3;
   const Machine ours_better = [](auto row) { return row == "native" ? 1 : 0.9; };
@@ -212,7 +212,7 @@ TEST(Chooser, LeavesCallsAloneWhereDecidingIsDear) {
   EXPECT_GE(3000 - played.count("native", 1000), 8);    // it may have become better
 }
 
-TEST(Chooser, ComesBackWhereDecidingIsDearNoMore) {
+TEST(ChooserSeries, ComesBackWhereDecidingIsDearNoMore) {
   World world;
   world.overhead = 0.3;
   const Machine ours_better = [](auto row) { return row == "native" ? 1 : 0.9; };
@@ -224,7 +224,7 @@ TEST(Chooser, ComesBackWhereDecidingIsDearNoMore) {
 
 /// As when other programs disturbed a job at its start. Nobody calls the library then, so that only
 /// asking it again shows that it is faster.
-TEST(Chooser, FindsOutThatTheLibraryHasBecomeFaster) {
+TEST(ChooserSeries, FindsOutThatTheLibraryHasBecomeFaster) {
   World world;
   const Machine slow_at_first = [&](auto row) {
     return row == "native" ? (world.chooser.class_of(kProblem).calls < 12 ? 1000 : 0.5) : 1;
@@ -236,7 +236,7 @@ TEST(Chooser, FindsOutThatTheLibraryHasBecomeFaster) {
 
 /// Durations of the library may be old: it is asked again before its calls are taken for
 /// better.
-TEST(Chooser, IsNotMisledByANetworkThatBecomesSlower) {
+TEST(ChooserSeries, IsNotMisledByANetworkThatBecomesSlower) {
   World world;
   double slower = 1;
   const Machine ours_better = [&](auto row) { return slower * (row == "native" ? 1.3 : 1); };
@@ -260,7 +260,7 @@ TEST(Chooser, ExploitsALateRankAtOnce) {
   EXPECT_GE(by_late_rows(played), 49);
 }
 
-TEST(Chooser, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
+TEST(ChooserSeries, DropsWhatDisappointsAndTriesItAgainEverMoreRarely) {
   World world;
   warm_up(world);
   const Played played = play(world, 400, one_late(0.5), [](auto row) {
@@ -312,7 +312,7 @@ TEST(Chooser, TakesWhatKeepsRankOrderForOperatorsThatDoNotCommute) {
     EXPECT_TRUE(accepts(find_algorithm(problem.collective, row), problem, nullptr)) << row;
 }
 
-TEST(Chooser, TellsOfShortCallsOfTheLibraryNowAndThen) {
+TEST(ChooserSeries, TellsOfShortCallsOfTheLibraryNowAndThen) {
   for (const Count count : {Count{1} << 12, Count{1} << 20}) {
     World world;
     const Problem problem{Collective::allreduce, 16, count, 4};
@@ -329,7 +329,7 @@ TEST(Chooser, TellsOfShortCallsOfTheLibraryNowAndThen) {
 
 // --- What planning may cost ---
 
-TEST(Chooser, SizesThatNeverRepeatShareTheirExperience) {
+TEST(ChooserSeries, SizesThatNeverRepeatShareTheirExperience) {
   World world;
   Played played;
   for (Count count = 1 << 20; count < (1 << 20) + 400; ++count) {
@@ -350,7 +350,7 @@ TEST(Chooser, PlansNothingThatCallsHaveNotPaidFor) {
 }
 
 /// Of 16 ranks in each call; of 1024 so seldom that they take 1 % of the time: ten hops of 20 KiB.
-TEST(Chooser, SendsStampsAsOftenAsTheyAreWorth) {
+TEST(ChooserSeries, SendsStampsAsOftenAsTheyAreWorth) {
   for (const Rank ranks : {16, 1024}) {
     World world(ranks);
     const Problem problem{Collective::allreduce, ranks, 1 << 20, 4};

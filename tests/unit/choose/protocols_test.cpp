@@ -53,7 +53,7 @@ TEST(Chooser, TakesAProtocolWhereNobodyKnowsWhoWillBeLate) {
 }
 
 /// It is not the candidate's merit or fault.
-TEST(Chooser, IsNotMisledByHowLateSomebodyHappensToBe) {
+TEST(ChooserSeries, IsNotMisledByHowLateSomebodyHappensToBe) {
   World world(16, Collective::reduce);
   const Played played = play_unexpected(world, kUncut, 0.1, 1, 1000);
   EXPECT_GE(played.count("local_redirect", 200), 380);  // the library is timed again
@@ -64,13 +64,13 @@ TEST(Chooser, TakesNoProtocolWhereAllArriveTogether) {
   EXPECT_LE(play_unexpected(world, kUncut, 0).count("local_redirect"), 12);  // of 600
 }
 
-TEST(Chooser, TakesNoProtocolForWhatCanBeCut) {
+TEST(ChooserSeries, TakesNoProtocolForWhatCanBeCut) {
   World world(16, Collective::reduce);
   const Problem problem{Collective::reduce, 16, 1 << 18, 4};
   EXPECT_EQ(play_unexpected(world, problem, 0.1).count("local_redirect"), 0);
 }
 
-TEST(Chooser, DropsAProtocolThatDisappoints) {
+TEST(ChooserSeries, DropsAProtocolThatDisappoints) {
   World world(16, Collective::reduce);
   EXPECT_LE(play_unexpected(world, kUncut, 0.1, 3).count("local_redirect"), 60);
 }

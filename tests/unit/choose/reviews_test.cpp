@@ -8,7 +8,7 @@ namespace {
 
 using namespace testing;
 
-TEST(Chooser, LeavesShortCallsToTheLibraryAndHardlyLooks) {
+TEST(ChooserSeries, LeavesShortCallsToTheLibraryAndHardlyLooks) {
   World world;
   const Problem problem{Collective::allreduce, 16, 2, 4};
   const Played played = play(world, 20000, {}, [](auto) { return 1e-3; }, problem);  // 0.2 us
@@ -177,7 +177,7 @@ int program_of_400(const Placement& placement, Seconds library, Seconds ours) {
   return 400 - play(world, 400, {}, same, problem).count("native");
 }
 
-TEST(Chooser, ComparesWholeCallsWhereWatchingThemTakesLonger) {
+TEST(ChooserSeries, ComparesWholeCallsWhereWatchingThemTakesLonger) {
   const Placement one_node{0, 0, 0, 0};
   const Placement apart{};
   EXPECT_GT(program_of_400(one_node, 50e-6, 40e-6), 300);
@@ -186,7 +186,7 @@ TEST(Chooser, ComparesWholeCallsWhereWatchingThemTakesLonger) {
   EXPECT_LT(program_of_400(apart, 15e-6, 18e-6), 30);
 }
 
-TEST(Chooser, PlansShortCallsOfLengthsThatComeAgain) {
+TEST(ChooserSeries, PlansShortCallsOfLengthsThatComeAgain) {
   const auto native_calls = [](int lengths) {
     const auto problem = [&](int call) {
       return Problem{Collective::allreduce, 4, (1 << 14) + call % lengths, 4};
@@ -207,7 +207,7 @@ TEST(Chooser, PlansShortCallsOfLengthsThatComeAgain) {
 }
 
 /// As where a rank begins to be late: its calls are watched again.
-TEST(Chooser, ComparesWholeCallsNoLongerWhereTheyBecomeLong) {
+TEST(ChooserSeries, ComparesWholeCallsNoLongerWhereTheyBecomeLong) {
   const Problem problem{Collective::allreduce, 4, 1 << 14, 4};
   World world(4);
   world.chooser.place({0, 0, 0, 0});

@@ -81,7 +81,7 @@ TEST(Chooser, TriesOthersWhereThePriceProvesWrong) {
 }
 
 /// Programs take up to kDoubt times as long as their prices have it against each other.
-TEST(Chooser, EndsOnTheBestRowWhateverThePricesSay) {
+TEST(ChooserSeries, EndsOnTheBestRowWhateverThePricesSay) {
   constexpr int kCalls = 1000;
   double sum = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
@@ -133,7 +133,7 @@ std::string_view choice_if_others_leave_later(double others) {
   return last_choice(played);
 }
 
-TEST(Chooser, KeepsTheLibraryWhereOtherRanksWouldLeaveLater) {
+TEST(ChooserSeries, KeepsTheLibraryWhereOtherRanksWouldLeaveLater) {
   EXPECT_NE(choice_if_others_leave_later(0), "native");
   EXPECT_NE(choice_if_others_leave_later(0.3), "native");
   EXPECT_EQ(choice_if_others_leave_later(2), "native");
@@ -157,7 +157,7 @@ TEST(Chooser, UsesPlansForLateRanksBeforeRivals) {
 }
 
 /// Where ranks share nodes the programs among the nodes are tried.
-TEST(Chooser, TriesOtherProgramsAmongNodes) {
+TEST(ChooserSeries, TriesOtherProgramsAmongNodes) {
   World world;
   world.chooser.place(consecutive_placement(16, 4));
   const Factors factors{{"native", 3.6}, {"generalized", 2}};
@@ -181,7 +181,7 @@ TEST(Chooser, KeepsTheProgramWithoutMemoryOfNodes) {
 }
 
 /// A row that a rule chooses may have the name of a program among nodes: its durations are others.
-TEST(Chooser, LearnsNothingOfRivalsFromCallsByRule) {
+TEST(ChooserSeries, LearnsNothingOfRivalsFromCallsByRule) {
   World world;
   world.chooser.place(consecutive_placement(16, 4));
   world.chooser.policy().rules = std::make_shared<const UserRules>(read_rules(
@@ -214,7 +214,7 @@ TEST(Chooser, LearnsAnewWhereThePlacementChanges) {
 }
 
 /// Where the library is the best, trials of others lose little.
-TEST(Chooser, TrialsLoseLittle) {
+TEST(ChooserSeries, TrialsLoseLittle) {
   constexpr int kCalls = 1000;
   Factors factors;
   for (const std::string& row : balanced_rows(kProblem)) factors[row] = 3.6;
@@ -229,7 +229,7 @@ TEST(Chooser, TrialsLoseLittle) {
   EXPECT_GT(others, 1);
 }
 
-TEST(Chooser, TrustsPricesThatProveRight) {
+TEST(ChooserSeries, TrustsPricesThatProveRight) {
   World world;
   play(world, 1000, {}, same);
   EXPECT_LE(world.moving, 1.005 * 1000 * price("fastest", kProblem));

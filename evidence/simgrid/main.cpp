@@ -15,10 +15,10 @@
 #include "base/json.hpp"
 #include "base/parse.hpp"
 #include "base/text.hpp"
-#include "commands/simgrid/options.hpp"
+#include "options.hpp"
+#include "simulate.hpp"
 #include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
-#include "transports/simgrid/simulate.hpp"
 
 namespace latecomer {
 

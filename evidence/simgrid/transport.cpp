@@ -1,4 +1,4 @@
-#include "transports/simgrid/transport.hpp"
+#include "transport.hpp"
 
 #include <algorithm>
 

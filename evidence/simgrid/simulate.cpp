@@ -1,4 +1,4 @@
-#include "transports/simgrid/simulate.hpp"
+#include "simulate.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "simulate/simulation.hpp"
-#include "transports/simgrid/transport.hpp"
+#include "transport.hpp"
 
 namespace latecomer {
 

@@ -1,4 +1,4 @@
-#include "commands/simgrid/options.hpp"
+#include "options.hpp"
 
 #include <fstream>
 #include <functional>
