@@ -7,14 +7,13 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/reproducible.hpp"
-#include "reference/sweeps.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {
 namespace {
 
-constexpr int kMutants = testing::kSanitized ? 25 : 100;  // of a row
-constexpr Rank kMaxBuilt = 64;                            // whose programs are built
+constexpr int kMutants = 100;   // of a row
+constexpr Rank kMaxBuilt = 64;  // whose programs are built
 constexpr Count kMaxElements = 4096;
 
 Plan random_plan(const Algorithm& row, Random& random) {
