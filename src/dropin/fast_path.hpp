@@ -36,6 +36,7 @@ inline constexpr std::array<int, 3> kCommonSizes = {sizeof(double), sizeof(int),
   }
   int size = 0;
   if (type != MPI_DATATYPE_NULL) fast_path.type_size(type, &size);
+  if (size == MPI_UNDEFINED) return count > 0 ? INT_MAX : 0;  // more than an int holds
   return count * size;
 }
 

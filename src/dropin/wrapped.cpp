@@ -88,7 +88,11 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
   });
   if (!call) return unrecorded(site, native);
   const int code = native();
-  call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
+  if (is_refusal(code)) {
+    call->withdraw();
+  } else {
+    call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
+  }
   return code;
 }
 
@@ -116,17 +120,18 @@ int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, co
 }
 
 /// A longer one of LATECOMER=observe. Nothing but queries of this process goes to MPI beside it.
-/// One that MPI refuses has no place among the calls: other ranks may not make it.
 int observed(const Call& call) {
+  CommState* found = nullptr;
   const auto begin = [&](auto& made, CommState& state) {
-    if (refused(call, state.ranks, state.rank)) {
-      ++state.stats.fallback_arguments;
-      return;
-    }
-    ++state.stats.native;
+    found = &state;
     made.emplace(state, call);
   };
-  return traced(call.comm, trace::Served::native, call.site, begin, [&] { return call.native(); });
+  const int code =
+      traced(call.comm, trace::Served::native, call.site, begin, [&] { return call.native(); });
+  if (found != nullptr) {
+    ++(is_refusal(code) ? found->stats.fallback_arguments : found->stats.native);
+  }
+  return code;
 }
 
 int enter(const Call& call) {
@@ -296,16 +301,14 @@ int barrier(MPI_Comm comm, const void* site) {
 int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
              Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
   const std::int64_t bytes = bytes_of(recvcount, recvtype);  // of each rank for each
-#if LATECOMER_LARGE_COUNTS
-  if (sendcount > INT_MAX || recvcount > INT_MAX) {
-    static const auto large = next("MPI_Alltoall_c", PMPI_Alltoall_c);
-    return looked_at(comm, "alltoall", bytes, site, [&] {
-      return large(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
-    });
-  }
-#endif
-  static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
   const int code = looked_at(comm, "alltoall", bytes, site, [&] {
+#if LATECOMER_LARGE_COUNTS
+    if (sendcount > INT_MAX || recvcount > INT_MAX) {
+      static const auto large = next("MPI_Alltoall_c", PMPI_Alltoall_c);
+      return large(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+    }
+#endif
+    static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
     return native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                   static_cast<int>(recvcount), recvtype, comm);
   });

@@ -586,6 +586,7 @@ static int huge(struct where at) {
   enum { block = 1 << 20, blocks = 16, repeats = 129 };
   int mistakes = 0;
   MPI_Datatype large = MPI_DATATYPE_NULL;
+  MPI_Datatype whole = MPI_DATATYPE_NULL; /* no int holds its bytes */
   const size_t period = (size_t)block * blocks;
   const int file = memfd_create("huge", 0);
   char* const data =
@@ -597,8 +598,10 @@ static int huge(struct where at) {
   }
   if (mistakes != 0) return mistakes;
   MPI_Type_contiguous(block, MPI_CHAR, &large);
+  MPI_Type_contiguous(blocks * repeats, large, &whole);
   MPI_Type_commit(&large);
-  for (int call = 0; call < 2; ++call) {
+  MPI_Type_commit(&whole);
+  for (int call = 0; call < 3; ++call) {
     mistakes += check_sum(at, MPI_COMM_WORLD, call);
     for (size_t i = 0; i < period; ++i) {
       data[i] = at.rank == 0 ? (char)(i * 31 + i / 7 + (size_t)call) : 0;
@@ -609,13 +612,15 @@ static int huge(struct where at) {
     } else
 #endif
     {
-      MPI_Bcast(data, blocks * repeats, large, 0, MPI_COMM_WORLD);
+      const int is_one = call == 2 && at.rank == 0;
+      MPI_Bcast(data, is_one ? 1 : blocks * repeats, is_one ? whole : large, 0, MPI_COMM_WORLD);
     }
     for (size_t i = 0; i < period && mistakes == 0; ++i) {
       WRONG_IF(data[i] != (char)(i * 31 + i / 7 + (size_t)call));
     }
   }
   MPI_Type_free(&large);
+  MPI_Type_free(&whole);
   munmap(data, period * repeats);
   close(file);
   return mistakes;

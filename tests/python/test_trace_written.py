@@ -36,6 +36,19 @@ int main(int argc, char** argv) {
   if (argc > 1 && strcmp(argv[1], "forever") == 0) {
     for (;;) { all(1, MPI_COMM_WORLD); nap(1); }
   }
+  if (argc > 1 && strcmp(argv[1], "refused") == 0) {
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 5; ++i) {
+      if (rank == 1) {
+        MPI_Allreduce(mine, sum, 4096, MPI_DOUBLE, MPI_OP_NULL, MPI_COMM_WORLD);
+        all(-1, MPI_COMM_WORLD);
+        MPI_Bcast(mine, 4096, MPI_DOUBLE, ranks, MPI_COMM_WORLD);
+        MPI_Alltoall(mine, 1, MPI_DATATYPE_NULL, sum, 1, MPI_DATATYPE_NULL, MPI_COMM_WORLD);
+      }
+      all(4096 + i, MPI_COMM_WORLD);
+    }
+    return MPI_Finalize();
+  }
   if (argc > 1) {
     for (int i = 0; i < atoi(argv[1]); ++i) all(1, MPI_COMM_WORLD);
     return MPI_Finalize();
@@ -121,6 +134,18 @@ def test_all_calls_are_in_the_trace(name, programs, tmp_path):
         assert (np.diff(arrival, axis=0) > 0).all()
     assert (world.exit[1:].min(axis=1) >= world.arrival[1:].max(axis=1) - 1e-6).all()
     assert all(re.match(rf"{name}\+0x", trace.words[i]) for i in world.site)
+
+
+@both_families
+@pytest.mark.parametrize(
+    "settings", [{"LATECOMER": "observe"}, {}, {"LATECOMER_ALGORITHM": "ring"}]
+)
+def test_calls_that_mpi_refuses_on_one_rank_are_none(name, settings, programs, tmp_path):
+    job = traced(name, programs, tmp_path / "trace", words=["refused"], **settings)
+    assert (job.code, job.err) == (0, "")
+    trace = read(tmp_path / "trace")
+    assert trace.remarks == []
+    assert trace.groups[0].bytes.tolist() == [8 * (4096 + call) for call in range(5)]
 
 
 @both_families

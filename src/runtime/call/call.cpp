@@ -236,6 +236,15 @@ int Call::native() const {
 
 bool refused(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).refused(); }
 
+bool is_refusal(int code) {
+  if (code == MPI_SUCCESS) return false;
+  int category = MPI_SUCCESS;
+  PMPI_Error_class(code, &category);
+  constexpr std::array kRefusals{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
+                                 MPI_ERR_OP,     MPI_ERR_ROOT,  MPI_ERR_ARG};
+  return std::ranges::find(kRefusals, category) != kRefusals.end();
+}
+
 bool wrong(const Call& call, Rank ranks, Rank me) {
   const Reading reading(call, ranks, me);
   return reading.refused() || reading.lengths_differ();

@@ -49,6 +49,9 @@ struct Call {
 
 /// True if the MPI library must refuse the arguments before it takes part in the call.
 [[nodiscard]] bool refused(const Call& call, Rank ranks, Rank me);
+
+/// True if with this code MPI ended a call before it took part in it, because of wrong arguments.
+[[nodiscard]] bool is_refusal(int code);
 /// True if the arguments are wrong, refused or not.
 [[nodiscard]] bool wrong(const Call& call, Rank ranks, Rank me);
 

@@ -80,7 +80,11 @@ int execute(CommState& state, const Call& call) {
   if (!trace::is_recording() || state.intercommunicator) return execute_untraced(state, call);
   trace::TracedCall traced(state, call);
   const int code = execute_untraced(state, call);
-  traced.end_as_recorded();
+  if (state.trace.counter == &latecomer_stats::fallback_arguments && is_refusal(code)) {
+    traced.withdraw();
+  } else {
+    traced.end_as_recorded();
+  }
   return code;
 }
 

@@ -31,15 +31,8 @@ int execute_natively(CommState& state, const Call& call) {
 
 namespace {
 
-/// True if the MPI library ended the call before it took part in it, because of wrong arguments.
 bool is_refused(const Ending& ending) {
-  if (ending.counter != &latecomer_stats::fallback_arguments || ending.code == MPI_SUCCESS)
-    return false;
-  int category = MPI_SUCCESS;
-  PMPI_Error_class(ending.code, &category);
-  constexpr std::array kRefusals{MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
-                                 MPI_ERR_OP,     MPI_ERR_ROOT,  MPI_ERR_ARG};
-  return std::ranges::find(kRefusals, category) != kRefusals.end();
+  return ending.counter == &latecomer_stats::fallback_arguments && is_refusal(ending.code);
 }
 
 }  // namespace

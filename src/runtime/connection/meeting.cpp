@@ -128,7 +128,11 @@ class Meeting {
     // After a long call the patience is long, too.
     const Seconds left = awaited.until - over();
     if (std::isfinite(left) && left > kLongWait && !wait_until(came, kLongWait)) {
-      report(awaited.from, "has not come to link ranks", "this rank waits for it");
+      report(awaited.from,
+             awaited.step == MeetingRank::Step::here
+                 ? "has not come, or waits for one that has not,"
+                 : "has not said whether all ranks came",
+             "this rank waits for it");
     }
     if (!found && !post.failed()) (void)wait_until(came, awaited.until - over());
     if (!found) return std::nullopt;

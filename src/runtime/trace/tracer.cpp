@@ -18,9 +18,9 @@ namespace latecomer::trace {
 namespace {
 
 std::int64_t size_of(MPI_Datatype type) {
-  int size = 0;
-  if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &size) != MPI_SUCCESS) return 0;
-  return size;
+  MPI_Count size = 0;
+  if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) != MPI_SUCCESS) return 0;
+  return std::max<MPI_Count>(size, 0);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void describe(Call& record, const latecomer::Call& call, const CommState& state)
   const bool of_receiver =
       receives || (parted(call.collective) && !sends && call.collective != Collective::scatter);
   const std::int64_t size = size_of(of_receiver ? call.recvtype : call.sendtype);
-  record.element_bytes = static_cast<std::int32_t>(size);
+  record.element_bytes = static_cast<std::int32_t>(std::min<std::int64_t>(size, INT32_MAX));
   if (call.parts_differ()) {
     if (call.recvcounts == kNoCounts) return;
     record.bytes = 0;
@@ -207,6 +207,12 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
   recorder()->add(record_, with_parameters(algorithm, parameters), name_of(op_));
   is_inside_ = false;
   note_clock(state_);
+}
+
+void TracedCall::withdraw() {
+  --*state_.trace.calls;
+  if (is_inside_) recorder()->leave();
+  is_inside_ = false;
 }
 
 void TracedCall::end_as_recorded() {

@@ -100,6 +100,8 @@ class TracedCall {
   void end(Served served, std::string_view algorithm = "native", std::string_view parameters = {});
   /// As end(), by what the state says of its last call.
   void end_as_recorded();
+  /// MPI has refused the call: it has no place among the calls, since other ranks made no such one.
+  void withdraw();
 
  private:
   void enter();

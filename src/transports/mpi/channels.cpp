@@ -12,6 +12,7 @@ const std::vector<OpenRequests::Ended>& OpenRequests::test() {
   ended_.clear();
   indices_.resize(requests_.size());
   statuses_.resize(requests_.size());
+  ended_.reserve(requests_.size());  // from here on requests are freed, and nothing may throw
   int done = 0;
   const int code = PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &done,
                                  indices_.data(), statuses_.data());
@@ -34,6 +35,7 @@ const std::vector<OpenRequests::Ended>& OpenRequests::test() {
 /// program's.
 const std::vector<OpenRequests::Ended>& OpenRequests::test() {
   ended_.clear();
+  ended_.reserve(requests_.size());  // from here on requests are freed, and nothing may throw
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     int done = 0;
     MPI_Status status;
@@ -44,41 +46,6 @@ const std::vector<OpenRequests::Ended>& OpenRequests::test() {
 }
 
 #endif
-
-namespace {
-
-bool all_done(std::vector<MPI_Request>& requests) {
-  bool all = true;
-  for (MPI_Request& request : requests) {
-    int done = 0;
-    // A request whose test fails cannot be waited for.
-    if (PMPI_Test(&request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done == 0) all = false;
-  }
-  return all;
-}
-
-/// Frees the requests that are left. Returns false if there were some.
-bool free_rest(std::vector<MPI_Request>& requests) {
-  bool none = true;
-  for (MPI_Request& request : requests) {
-    if (request == MPI_REQUEST_NULL) continue;
-    PMPI_Request_free(&request);
-    none = false;
-  }
-  return none;
-}
-
-}  // namespace
-
-bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends) {
-  constexpr Seconds kAtMost = 1;
-  for (MPI_Request& request : receives) {
-    if (request != MPI_REQUEST_NULL) PMPI_Cancel(&request);
-  }
-  wait_until([&] { return all_done(receives) && all_done(sends); }, kAtMost);
-  const bool received = free_rest(receives);
-  return free_rest(sends) && received;
-}
 
 void Channels::add(const Piece& piece) {
   if (free_ == nullptr) free_ = &pieces_.emplace_back();
@@ -107,20 +74,40 @@ std::vector<Rank> Channels::peers() const {
   return peers;
 }
 
+/// Takes no memory: often there is none.
 bool Channels::abandon() {
-  std::vector<MPI_Request> receives, sends;
-  for (const Channel* const channel : open_) {
-    for (const Piece* piece = channel->first; piece != nullptr; piece = piece->next) {
-      const bool receive = piece->pending->direction == Direction::recv;
-      (receive ? receives : sends).push_back(piece->request);
+  constexpr Seconds kAtMost = 1;
+  const auto each = [&](const auto& work) {
+    for (const Channel* const channel : open_) {
+      for (Piece* piece = channel->first; piece != nullptr; piece = piece->next) work(*piece);
     }
-  }
+  };
+  each([](Piece& piece) {
+    const bool receives = piece.pending->direction == Direction::recv;
+    if (receives && piece.request != MPI_REQUEST_NULL) PMPI_Cancel(&piece.request);
+  });
+  const auto all_done = [&] {
+    bool all = true;
+    each([&](Piece& piece) {
+      int done = 0;
+      // A request whose test fails cannot be waited for.
+      const int code = PMPI_Test(&piece.request, &done, MPI_STATUS_IGNORE);
+      if (code == MPI_SUCCESS && done == 0) all = false;
+    });
+    return all;
+  };
+  wait_until(all_done, kAtMost);
+  bool none = true;
+  each([&](Piece& piece) {
+    if (piece.request == MPI_REQUEST_NULL) return;
+    PMPI_Request_free(&piece.request);
+    none = false;
+  });
   open_.clear();
-  const bool done = drain(receives, sends);
   std::fill(channels_.begin(), channels_.end(), Channel{});
   free_ = nullptr;
   pieces_.clear();
-  return done;
+  return none;
 }
 
 }  // namespace latecomer

@@ -28,8 +28,10 @@ class OpenRequests {
 
   void clear() { requests_.clear(); }
   void add(MPI_Request request) { requests_.push_back(request); }
-  /// Returns the requests that ended; they are no longer valid.
+  /// Returns the requests that ended.
   const std::vector<Ended>& test();
+  /// The request after the test: null where MPI has freed it.
+  [[nodiscard]] MPI_Request request(std::size_t index) const { return requests_[index]; }
 
  private:
   std::vector<MPI_Request> requests_;
@@ -39,12 +41,6 @@ class OpenRequests {
   std::vector<MPI_Status> statuses_;
 #endif
 };
-
-// Ends requests that no call waits for any more.
-
-/// Cancels the receives; a receive or send that already began gets a second to end, then its
-/// request is freed. Returns false if one was freed, so that MPI may still use its memory.
-bool drain(std::vector<MPI_Request>& receives, std::vector<MPI_Request>& sends);
 
 enum class Direction : std::uint8_t { send, recv };
 
@@ -91,8 +87,9 @@ class Channels {
   [[nodiscard]] bool none() const { return open_.empty(); }
   /// The peers of all channels with pieces under way.
   [[nodiscard]] std::vector<Rank> peers() const;
-  /// Forgets all pieces, and cancels those that can be cancelled. Returns false if MPI may still
-  /// use their memory.
+  /// Forgets all pieces, and cancels receives; one that already began, or a send, gets a second to
+  /// end, then its request is freed. Returns false if one was freed, so that MPI may still use its
+  /// memory.
   bool abandon();
 
  private:
@@ -129,8 +126,10 @@ void Channels::collect(const Settle& settle) {
   first_requests_.clear();
   for (std::size_t i = 0; i < tested; ++i) first_requests_.add(channel(i).first->request);
   const auto& ended = first_requests_.test();
-  // MPI has freed them: whoever abandons the rest, since `settle` threw, must not know them.
-  for (const auto& each : ended) channel(each.index).first->request = MPI_REQUEST_NULL;
+  // Whoever abandons the rest, since `settle` threw, must not know those that MPI has freed.
+  for (const auto& [index, code, status] : ended) {
+    channel(index).first->request = first_requests_.request(index);
+  }
   for (const auto& [index, code, status] : ended) {
     take_first(channel(index), status, code, settle);
     collect_more(channel(index), settle);
