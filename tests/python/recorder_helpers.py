@@ -41,7 +41,7 @@ int MPI_Pcontrol(const int level, ...) {
 LOCAL = {
     "Comm_create_keyval", "Comm_get_attr", "Comm_get_name", "Comm_group", "Comm_rank",
     "Comm_set_attr", "Comm_set_name", "Comm_size", "Comm_test_inter", "Get_count", "Group_free",
-    "Group_size", "Group_translate_ranks", "Initialized", "Type_size",
+    "Group_size", "Group_translate_ranks", "Initialized", "Type_size", "Type_size_x",
 }  # fmt: skip
 
 
