@@ -9,7 +9,6 @@
 
 #include "patterns/trees.hpp"
 #include "runtime/call/run.hpp"
-#include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/comm_resources.hpp"
 #include "transports/mpi/mailbox.hpp"
 
