@@ -2,7 +2,9 @@
 // of this folder declares it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -29,8 +31,23 @@ struct Cost {
 
 /// Returns seconds by Hockney's model (Parallel Computing 20, 1994): so many rounds of messages of
 /// equal length, and the combining.
-[[nodiscard]] Seconds hockney_time(const Problem& problem, const Cost& cost,
-                                   const Network& network);
+[[nodiscard]] inline Seconds hockney_time(const Problem& problem, const Cost& cost,
+                                          const Network& network) {
+  if (cost.rounds == 0) return 0;
+  const auto rounds = static_cast<double>(cost.rounds);
+  const auto bytes = [&](Count elements) {
+    return static_cast<double>(elements * problem.element_bytes);
+  };
+  Seconds time = rounds * network.alpha + network.beta * bytes(cost.sent) +
+                 network.gamma * bytes(cost.combined);
+  const bool eager = bytes(cost.sent) / rounds <= static_cast<double>(network.eager_limit);
+  if (eager && !cost.paced) return time;
+  time += rounds * network.handshake;
+  if (eager || cost.exchanged == 0) return time;
+  const double both_ways = bytes(cost.exchanged) / bytes(cost.sent);
+  return time + (network.exchange - 1) *
+                    (network.beta * bytes(cost.exchanged) + both_ways * rounds * network.alpha);
+}
 
 /// The cost of two plans that run one after the other.
 [[nodiscard]] inline Cost operator+(const Cost& first, const Cost& then) {
@@ -39,8 +56,11 @@ struct Cost {
 }
 
 /// Returns the mean exit minus the last arrival, seconds; one entry a rank, in any order.
-[[nodiscard]] Seconds mean_exit_after_last(const std::vector<Seconds>& exits,
-                                           const std::vector<Seconds>& arrivals);
+[[nodiscard]] inline Seconds mean_exit_after_last(const std::vector<Seconds>& exits,
+                                                  const std::vector<Seconds>& arrivals) {
+  const Seconds sum = std::accumulate(exits.begin(), exits.end(), Seconds{0});
+  return sum / static_cast<Seconds>(exits.size()) - std::ranges::max(arrivals);
+}
 
 /// program: runs a program on the engine; protocol: a state machine that decides while it runs;
 /// native: the MPI library's own collective.

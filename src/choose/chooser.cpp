@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "price/on_nodes.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "price/candidates.hpp"
-#include "price/on_nodes.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "base/arithmetic.hpp"
 #include "base/json.hpp"
-#include "dropin/common_time.hpp"
 #include "dropin/fast_path.hpp"
 #include "dropin/handshake.hpp"
 #include "dropin/job_settings.hpp"
@@ -18,6 +18,7 @@
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/internal_comm.hpp"
+#include "runtime/connection/introduction.hpp"
 #include "runtime/connection/sleeping.hpp"
 #include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/ledger.hpp"
@@ -121,6 +122,70 @@ bool tolerates_failures() {
   return false;
 #endif
 }
+
+constexpr int kQuestions = 12;  // for the time
+constexpr int kTag = 1;
+
+void tell_time(MPI_Comm comm, Rank leader) {
+  for (int i = 0; i < kQuestions; ++i) {
+    PMPI_Recv(nullptr, 0, MPI_BYTE, leader, kTag, comm, MPI_STATUS_IGNORE);
+    const Seconds now = monotonic_clock();
+    PMPI_Send(&now, 1, MPI_DOUBLE, leader, kTag, comm);
+  }
+}
+
+std::vector<ClockSample> ask_time(MPI_Comm comm) {
+  std::vector<ClockSample> samples;
+  for (int i = 0; i < kQuestions; ++i) {
+    ClockSample sample{monotonic_clock(), 0, 0};
+    PMPI_Send(nullptr, 0, MPI_BYTE, 0, kTag, comm);
+    PMPI_Recv(&sample.peer, 1, MPI_DOUBLE, 0, kTag, comm, MPI_STATUS_IGNORE);
+    sample.answered = monotonic_clock();
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+/// The time that all ranks share where they read several clocks: rank 0's. The clocks are compared
+/// when MPI begins and when it ends, and not in between, so that the program is left alone.
+class CommonTime {
+ public:
+  /// Compares the clocks; collective over `comm`, which has the ranks of MPI_COMM_WORLD.
+  void compare(MPI_Comm comm) {
+    Rank me = 0;
+    Rank ranks = 1;
+    PMPI_Comm_rank(comm, &me);
+    PMPI_Comm_size(comm, &ranks);
+    const std::uint64_t mine = introduction_of_place().clock;
+    std::vector<std::uint64_t> clocks(static_cast<std::size_t>(ranks));
+    PMPI_Allgather(&mine, 1, MPI_UINT64_T, clocks.data(), 1, MPI_UINT64_T, comm);
+    const ClockGroups groups = group_clocks(clocks, me);
+    if (groups.leaders.size() == 1) return;
+    const Rank leader = groups.mates.front();
+    if (me == 0) {
+      for (const Rank each : groups.leaders) {
+        if (each != 0) tell_time(comm, each);
+      }
+    } else if (leader == me) {
+      history_.add(fit(ask_time(comm), 0));
+      model_ = history_.model();
+    }
+    constexpr int kBytes = sizeof model_;
+    if (leader != me) {
+      PMPI_Recv(&model_, kBytes, MPI_BYTE, leader, kTag, comm, MPI_STATUS_IGNORE);
+      return;
+    }
+    for (const Rank each : groups.mates) {
+      if (each != me) PMPI_Send(&model_, kBytes, MPI_BYTE, each, kTag, comm);
+    }
+  }
+  /// From this rank's time to the common one.
+  [[nodiscard]] const ClockModel& model() const { return model_; }
+
+ private:
+  ClockHistory history_;  // of the lowest rank of a clock
+  ClockModel model_;
+};
 
 Seconds began = 0;
 CommonTime& common_time() {

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "base/types.hpp"
-#include "runtime/call/native.hpp"
+#include "runtime/call/call.hpp"
 
 namespace latecomer {
 

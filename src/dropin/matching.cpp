@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/reproducible.hpp"
-#include "dropin/group.hpp"
 #include "lateness/calls.hpp"
 #include "runtime/report/stats_report.hpp"
 #include "runtime/trace/stamps.hpp"

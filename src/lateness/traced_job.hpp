@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/types.hpp"
 
 namespace latecomer {
@@ -38,10 +40,40 @@ struct TracedJob {
   std::span<const Seconds> start;  // when each rank began
 };
 
-/// Throws Error if a number in the job is none of its ranks, posts or steps.
-void check(const TracedJob& job);
 /// Throws Error if this many entries are not the right number.
-void check_length(std::size_t length, std::size_t right, const char* what);
+inline void check_length(std::size_t length, std::size_t right, const char* what) {
+  if (length != right)
+    throw Error(what, std::to_string(length), std::to_string(right) + " entries");
+}
+/// Throws Error if a number in the job is none of its ranks, posts or steps.
+inline void check(const TracedJob& job) {
+  const WaitingCalls& calls = job.calls;
+  const std::size_t count = calls.rank.size();
+  const std::size_t ranks = job.start.size();
+  using Numbers = std::span<const std::int64_t>;
+  const auto check_range = [](Numbers numbers, std::int64_t least, std::size_t below,
+                              const char* what) {
+    for (const std::int64_t number : numbers) {
+      if (number >= least && number < static_cast<std::int64_t>(below)) continue;
+      throw Error(what, std::to_string(number), "below " + std::to_string(below));
+    }
+  };
+  for (const std::size_t length : {calls.begin.size(), calls.end.size(), calls.place.size(),
+                                   calls.cause.size(), calls.meets.size(), calls.beyond.size()}) {
+    check_length(length, count, "calls");
+  }
+  check_length(job.posts.time.size(), job.posts.rank.size(), "posts");
+  check_length(job.posts.next.size(), job.posts.rank.size(), "posts");
+  check_range(calls.rank, 0, ranks, "rank of a call");
+  check_range(calls.cause, -1, job.posts.rank.size(), "cause of a call");
+  check_range(job.posts.rank, 0, ranks, "rank of a post");
+  check_range(job.posts.next, -1, count, "next call of a post");
+  for (const std::int64_t each : job.order) {
+    const std::size_t below = (each & 1) != 0 ? count : job.posts.rank.size();
+    if (each >= 0 && static_cast<std::size_t>(each >> 1) < below) continue;
+    throw Error("place in the order", std::to_string(each), "that of a call or a post");
+  }
+}
 
 /// Goes through ends and posts in the order of time.
 class TracedPass {

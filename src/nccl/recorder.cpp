@@ -7,8 +7,6 @@
 #include <utility>
 #include <variant>
 
-#include "nccl/process_file.hpp"
-
 namespace latecomer::nccl {
 namespace {
 

@@ -93,4 +93,7 @@ class Recorder {
 /// The communicator that an event is of; null: none that is there now.
 [[nodiscard]] Comm* comm_of(const Handle& handle);
 
+/// A line on stderr.
+void report(const std::string& line);
+
 }  // namespace latecomer::nccl

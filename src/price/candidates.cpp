@@ -10,7 +10,6 @@
 #include "algorithms/segments.hpp"
 #include "base/partition.hpp"
 #include "patterns/powers.hpp"
-#include "price/on_nodes.hpp"
 #include "price/price.hpp"
 
 namespace latecomer {

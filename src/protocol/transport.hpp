@@ -63,7 +63,12 @@ struct Completion {
 };
 
 /// "a message to or from rank 3 failed with transport error 17", of a completion with an error.
-[[nodiscard]] std::string failure_of(const Completion& failed);
+[[nodiscard]] inline std::string failure_of(const Completion& failed) {
+  const std::string whose = failed.peer >= 0
+                                ? "a message to or from rank " + std::to_string(failed.peer)
+                                : "a message or local work";
+  return whose + " failed with transport error " + std::to_string(failed.error);
+}
 
 class Transport {
  public:

@@ -1,10 +1,13 @@
 // The options and the result of a simulated call, whatever network it runs on.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/network.hpp"
 #include "protocol/protocol.hpp"
 #include "protocol/transport.hpp"
@@ -53,9 +56,13 @@ struct Simulation {
   std::string failure;            // of the first rank that failed or is stuck; empty: none
   std::vector<TraceEntry> trace;  // by begin
 
-  [[nodiscard]] Seconds last_exit() const;
+  [[nodiscard]] Seconds last_exit() const { return *std::max_element(exits.begin(), exits.end()); }
   /// The mean over the ranks of exit minus arrival.
-  [[nodiscard]] Seconds mean_elapsed() const;
+  [[nodiscard]] Seconds mean_elapsed() const {
+    const Seconds in = std::accumulate(arrivals.begin(), arrivals.end(), 0.0);
+    const Seconds out = std::accumulate(exits.begin(), exits.end(), 0.0);
+    return (out - in) / static_cast<double>(exits.size());
+  }
 };
 
 /// The protocols of all ranks in one call, by rank.
@@ -63,9 +70,28 @@ using Protocols = std::vector<std::unique_ptr<Protocol>>;
 
 /// A simulation with its arrivals and no exits yet. Throws Error if the arrivals do not fit the
 /// ranks.
-[[nodiscard]] Simulation begin_simulation(std::size_t ranks, const SimulationOptions& options);
+[[nodiscard]] inline Simulation begin_simulation(std::size_t ranks,
+                                                 const SimulationOptions& options) {
+  Simulation result;
+  result.arrivals = options.arrivals.empty() ? std::vector<Seconds>(ranks, 0.0) : options.arrivals;
+  if (result.arrivals.size() != ranks) {
+    throw Error("arrivals", std::to_string(result.arrivals.size()) + " times",
+                "one time for each of " + std::to_string(ranks) + " ranks");
+  }
+  result.exits.assign(ranks, -1);
+  return result;
+}
 
 /// Notes the first rank that failed or is stuck, unless a failure was noted already.
-void note_failures(const Protocols& protocols, Simulation& result);
+inline void note_failures(const Protocols& protocols, Simulation& result) {
+  for (std::size_t rank = 0; rank < protocols.size() && result.failure.empty(); ++rank) {
+    const Protocol& protocol = *protocols[rank];
+    if (protocol.status() == Status::done) continue;
+    const std::string why = protocol.status() == Status::failed
+                                ? protocol.failure()
+                                : "stuck, waits " + protocol.waiting_for();
+    result.failure = "rank " + std::to_string(rank) + ": " + why;
+  }
+}
 
 }  // namespace latecomer

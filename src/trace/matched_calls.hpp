@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "trace/numbered.hpp"
 #include "trace/rank_file.hpp"
 
 namespace latecomer::trace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -10,11 +11,43 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "trace/records.hpp"
 
 namespace latecomer::trace {
+
+/// Numbers of texts or communicators with a value each; most are small.
+class Numbered {
+ public:
+  /// `usual`: numbers below are found at once.
+  explicit Numbered(std::size_t usual) : usual_(usual) {}
+
+  void set(std::uint32_t number, std::int32_t value) {
+    if (number >= usual_) {
+      others_[number] = value;
+      return;
+    }
+    if (number >= values_.size()) values_.resize(number + std::size_t{1}, kNone);
+    values_[number] = value;
+  }
+  /// The value; kNone: there is no such number.
+  [[nodiscard]] std::int32_t operator[](std::uint32_t number) const {
+    if (number < values_.size()) return values_[number];
+    if (others_.empty()) return kNone;
+    const auto found = others_.find(number);
+    return found == others_.end() ? kNone : found->second;
+  }
+  [[nodiscard]] bool has(std::uint32_t number) const { return (*this)[number] != kNone; }
+
+  static constexpr std::int32_t kNone = -1;
+
+ private:
+  std::size_t usual_;
+  std::vector<std::int32_t> values_;
+  std::unordered_map<std::uint32_t, std::int32_t> others_;
+};
 
 /// Numbers that several files share where they are equal, as in most programs.
 template <class Number>
@@ -103,7 +136,14 @@ struct RankFile {
   std::vector<Fault> faults;
 
   /// Counts it with those of equal words; the first one is the example.
-  void add(Fault fault);
+  void add(Fault fault) {
+    for (Fault& each : faults) {
+      if (each.what != fault.what) continue;
+      each.count += fault.count;
+      return;
+    }
+    faults.push_back(std::move(fault));
+  }
 };
 
 }  // namespace latecomer::trace

@@ -36,6 +36,15 @@ void Ancestry::search(OpIndex from, OpIndex lowest) {
 
 namespace {
 
+/// The first finding of a check that looks at one program at a time.
+Finding first_finding(Programs programs, Finding (*check)(const Program&)) {
+  for (const Program& program : programs) {
+    interruption_point();
+    if (Finding found = check(program)) return found;
+  }
+  return {};
+}
+
 std::string text(bool value) { return value ? "yes" : "no"; }
 std::string text(Count value) { return std::to_string(value); }
 std::string text(std::uint64_t hash) { return format_hex(hash, 16); }

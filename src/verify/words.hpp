@@ -30,13 +30,16 @@ struct Step {
 using Finding = std::optional<Counterexample>;
 
 /// "operation 3 (recv scratch[0:4] from 0)"
-[[nodiscard]] std::string operation_text(const Program& program, OpIndex index);
+[[nodiscard]] inline std::string operation_text(const Program& program, OpIndex index) {
+  return "operation " + std::to_string(index) + " (" + to_text(program.operations[index]) + ")";
+}
 /// "rank 1, operation 3 (recv scratch[0:4] from 0)"
-[[nodiscard]] std::string place(const Program& program, OpIndex index);
+[[nodiscard]] inline std::string place(const Program& program, OpIndex index) {
+  return "rank " + std::to_string(program.me) + ", " + operation_text(program, index);
+}
 /// "1 element", "3 elements"
-[[nodiscard]] std::string quantity(Count count, const std::string& noun);
-
-/// The first finding of a check that looks at one program at a time.
-[[nodiscard]] Finding first_finding(Programs programs, Finding (*check)(const Program&));
+[[nodiscard]] inline std::string quantity(Count count, const std::string& noun) {
+  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
 
 }  // namespace latecomer::verifier

@@ -76,4 +76,4 @@ def test_the_environment_is_asked_in_one_place_of_each_language():
     }
     # The second place looks for variables that nobody knows; the plug-in of NCCL has no MPI.
     assert places_found == {"runtime/settings/environment.cpp", "dropin/job_settings.cpp",
-                            "nccl/process_file.cpp"}  # fmt: skip
+                            "nccl/process.cpp"}  # fmt: skip

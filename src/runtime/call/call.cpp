@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "runtime/call/datatypes.hpp"
-#include "runtime/call/native.hpp"
 #include "transports/mpi/layout.hpp"
 #include "transports/mpi/user_code.hpp"
 

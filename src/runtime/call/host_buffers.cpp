@@ -12,7 +12,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/call/native.hpp"
 #include "transports/mpi/layout.hpp"
 
 namespace latecomer {

@@ -1,10 +1,108 @@
 // Runs a protocol on a communicator's resources until it is done or fails.
 #pragma once
 
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/types.hpp"
 #include "protocol/protocol.hpp"
-#include "runtime/call/stall_monitor.hpp"
+#include "runtime/connection/comm_resources.hpp"
+#include "runtime/connection/sleeping.hpp"
+#include "schedule/plan.hpp"
+#include "transports/mpi/backoff.hpp"
 
 namespace latecomer {
+
+// Measures a wait, and when to report it as a stall: once after `limit` seconds, then at doubling
+// intervals.
+
+class StallTimer {
+ public:
+  explicit StallTimer(Seconds limit) : limit_(limit) {}
+
+  void progressed() { waiting_ = false; }
+  /// Called when no message arrived. Returns true if a report is due.
+  bool idle();
+  /// The seconds since the first idle() after the last progress.
+  [[nodiscard]] Seconds waited() const { return now_ - since_; }
+  [[nodiscard]] Seconds now() const { return now_; }
+
+ private:
+  Seconds limit_;
+  bool waiting_ = false;
+  Seconds now_ = 0;
+  Seconds since_ = 0;
+  Seconds next_ = 0;
+};
+
+inline bool StallTimer::idle() {
+  using Clock = std::chrono::steady_clock;
+  now_ = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  if (!waiting_) {
+    waiting_ = true;
+    since_ = now_;
+    next_ = limit_;
+    return false;
+  }
+  if (waited() < next_) return false;
+  next_ *= 2;
+  return true;
+}
+
+struct WaitOptions {
+  MPI_Comm user;  // for reports
+  Seconds long_wait;
+  std::uint64_t calls_ahead = 0;  // how many calls after the last begun one the wait is in
+  const Plan* plan = nullptr;     // of the call; null: there is none
+  Seconds expected = 0;           // how long the wait is expected to be; 0: that is not known
+};
+
+/// Accompanies a wait for other ranks: while no message arrives it backs off, reports long waits,
+/// and checks whether another rank failed.
+class StallMonitor {
+ public:
+  StallMonitor(CommResources& resources, const WaitOptions& options)
+      : resources_(resources),
+        options_(options),
+        timer_(options.long_wait),
+        backoff_(kRankSleeps, resources.sleeping),
+        expected_end_(monotonic_clock() + options.expected) {}
+
+  void progressed() {
+    timer_.progressed();
+    backoff_.progressed();
+  }
+  /// Called when no message arrived. Calls `report` if a report is due.
+  template <class Report>
+  void pause(Report&& report) {
+    if (timer_.idle()) report();
+    check_failures();
+    MpiTransport& transport = resources_.transport;
+    backoff_.pause(timer_.now(), expected_end_ - timer_.now(),
+                   transport.awaits_flags_alone() ? kFlagSleeps : kRankSleeps,
+                   [&](Seconds seconds) {
+                     transport.sleep(seconds);
+                     note_slept(monotonic_clock() - timer_.now());
+                   });
+  }
+  /// Reports on stderr how long this rank has been waiting, `for_what`, and where those ranks are.
+  void report(const std::string& for_what, std::span<const Rank> ranks) const;
+  /// The failure of another rank, which makes the wait pointless; empty if there is none.
+  [[nodiscard]] const std::optional<std::string>& trouble() const { return trouble_; }
+
+ private:
+  void check_failures();
+
+  CommResources& resources_;
+  WaitOptions options_;
+  StallTimer timer_;
+  Backoff backoff_;
+  Seconds expected_end_;
+  Seconds next_check_ = 0;
+  std::optional<std::string> trouble_;
+};
 
 struct Outcome {
   int code = MPI_SUCCESS;

@@ -8,7 +8,6 @@
 #include "algorithms/plans.hpp"
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
-#include "runtime/call/stall_monitor.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/progress/progress_thread.hpp"

@@ -2,8 +2,11 @@
 // does not use, the ranks' places in it, and tags that no other link of theirs has there.
 #pragma once
 
+#include <algorithm>
+#include <climits>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -16,22 +19,49 @@ namespace latecomer {
 class Members {
  public:
   /// `places[r]`: the place of rank r.
-  explicit Members(std::vector<int> places);
+  explicit Members(std::vector<int> places)
+      : places_(std::move(places)), ascending_(places_.size()) {
+    std::iota(ascending_.begin(), ascending_.end(), 0);
+    std::sort(ascending_.begin(), ascending_.end(),
+              [this](Rank a, Rank b) { return place(a) < place(b); });
+  }
 
   [[nodiscard]] Rank count() const { return static_cast<Rank>(places_.size()); }
   [[nodiscard]] int place(Rank rank) const { return places_[static_cast<std::size_t>(rank)]; }
   /// The rank at a place, which is a member's.
-  [[nodiscard]] Rank at(int place) const;
+  [[nodiscard]] Rank at(int place) const {
+    return *std::lower_bound(ascending_.begin(), ascending_.end(), place,
+                             [this](Rank rank, int sought) { return this->place(rank) < sought; });
+  }
 
  private:
   std::vector<int> places_;
   std::vector<Rank> ascending_;  // the ranks, by their places
 };
 
+/// The number of tags of a communicator. Open MPI 4.1 has the attribute for MPI_COMM_WORLD only,
+/// which programs with sessions lack.
+[[nodiscard]] inline int tags_of(MPI_Comm comm) {
+  constexpr int kLeast = 32767;  // the largest tag that MPI guarantees
+  int* largest = nullptr;
+  int found = 0;
+  PMPI_Comm_get_attr(comm, MPI_TAG_UB, static_cast<void*>(&largest), &found);
+  int has_world = 0;
+  if (found == 0) PMPI_Initialized(&has_world);
+  if (has_world != 0) {
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &found);
+  }
+  return std::min(found != 0 ? *largest : kLeast, INT_MAX - 1) + 1;
+}
+
 class Link {
  public:
   /// All ranks of the communicator, which returns errors, and all its tags.
-  Link(MPI_Comm comm);  // NOLINT(google-explicit-constructor): a communicator of its own is a link
+  // NOLINTNEXTLINE(google-explicit-constructor): a communicator of its own is a link
+  Link(MPI_Comm comm) : comm_(comm), tags_(tags_of(comm)) {
+    PMPI_Comm_size(comm, &ranks_);
+    PMPI_Comm_rank(comm, &me_);
+  }
   /// Some ranks of a communicator that other links use too: tags from `first_tag` on.
   Link(MPI_Comm comm, std::shared_ptr<const Members> members, Rank me, int first_tag, int tags)
       : comm_(comm),
@@ -93,8 +123,5 @@ class Tags {
 
   std::uint64_t numbers_;
 };
-
-/// The number of tags of a communicator.
-[[nodiscard]] int tags_of(MPI_Comm comm);
 
 }  // namespace latecomer

@@ -1,23 +1,3 @@
-// Words of shared memory: the place of each rank of a node in the calls, flags that count, and
-// sleeping until another process changes one.
-#pragma once
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-
-#include "base/types.hpp"
-
-namespace latecomer {
-
-// Sleeps until another process changes a word of memory that both share.
-
-/// Sleeps while the word has this value, until wake_all or for at most so many seconds. May end
-/// earlier.
-void wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t value, Seconds at_most);
-/// Wakes all that sleep at the word.
-void wake_all(const std::atomic<std::uint32_t>& word);
-
 // The words by which the ranks of a node find each other in shared memory: the place of each rank
 // in the calls, and flags that count.
 //
@@ -26,6 +6,16 @@ void wake_all(const std::atomic<std::uint32_t>& word);
 // and the flags when all have left that one.
 //
 // A test goes through all orders of their loads and stores, with an `Atomic` of its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "transports/node/shared_memory.hpp"
+
+namespace latecomer {
 
 /// The right to write the slice that belongs to a flag.
 enum class NodeTurn : std::uint8_t { busy, first, later };

@@ -1,14 +1,18 @@
 #include "transports/node/shared_memory.hpp"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <system_error>
 
 #include "base/files.hpp"
@@ -49,6 +53,13 @@ std::string fresh_name() {
 
 int make_named(const std::string& name) {
   return ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+void futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* at_most) {
+  syscall(SYS_futex, &word, operation, value, at_most, nullptr, 0);
 }
 
 }  // namespace
@@ -129,5 +140,14 @@ std::size_t SharedMemory::page() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;
 }
+
+void wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t value, Seconds at_most) {
+  timespec time{};
+  time.tv_sec = static_cast<time_t>(at_most);
+  time.tv_nsec = static_cast<long>(1e9 * (at_most - static_cast<Seconds>(time.tv_sec)));
+  futex(word, FUTEX_WAIT, value, &time);
+}
+
+void wake_all(const std::atomic<std::uint32_t>& word) { futex(word, FUTEX_WAKE, INT_MAX, nullptr); }
 
 }  // namespace latecomer

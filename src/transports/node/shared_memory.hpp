@@ -2,11 +2,14 @@
 // before they are touched, since a page that cannot be had ends the process.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
 #include "base/files.hpp"
+#include "base/types.hpp"
 
 namespace latecomer {
 
@@ -90,5 +93,13 @@ class SharedMemory {
   std::byte* mapped_ = nullptr;  // by within()
   bool named_ = false;           // by this process, and not unlinked yet
 };
+
+// Sleeps until another process changes a word of memory that both share.
+
+/// Sleeps while the word has this value, until wake_all or for at most so many seconds. May end
+/// earlier.
+void wait_for_change(const std::atomic<std::uint32_t>& word, std::uint32_t value, Seconds at_most);
+/// Wakes all that sleep at the word.
+void wake_all(const std::atomic<std::uint32_t>& word);
 
 }  // namespace latecomer

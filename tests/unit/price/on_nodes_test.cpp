@@ -1,6 +1,4 @@
 // Prices and choices where ranks share nodes.
-#include "price/on_nodes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 // Source: Devraj, Ding, Vijaya Kumar, Kleinberg, Singh: Efficient AllReduce with Stragglers, arXiv
 // 2505.23523 (2025). The rounds, the blocks and the order in which ranks meet the straggler are
 // theirs; they search for the other partners round by round, here a shift register gives them
-// (rounds.cpp).
+// (rounds.hpp).
 #include <algorithm>
 #include <bit>
 

@@ -16,6 +16,7 @@
 //    binomial tree.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "base/types.hpp"
@@ -56,10 +57,54 @@ class LocalRedirectState {
     Rank receive_from = -1;     // a partial result, to be merged on the left of this one's
     Rank give_to = -1;          // the partial result
   };
-  Step arrive();
-  Step hear(Rank from, Word word);
+  Step arrive() {
+    Step step;
+    arrived_ = true;
+    offer(step);
+    go_on(step);
+    return step;
+  }
+  Step hear(Rank from, Word word) {
+    Step step;
+    if (gone_) return step;  // the sender is told which rank is next, if not already
+    switch (word.said) {
+      case Said::offer:
+        offered_ = from;
+        break;
+      case Said::ask:
+        if (waiting_ != Waiting::no && puts_off()) {
+          step.tell.push_back({from, {Said::put_off, -1}});
+          owes_ = true;
+          return step;
+        }
+        asked_ = true;
+        break;
+      case Said::put_off:
+        waiting_ = Waiting::no;
+        break;
+      case Said::give:
+        waiting_ = Waiting::for_data;
+        left_of_given_ = word.position;
+        step.receive_from = from;
+        return step;
+      case Said::redirect:
+        if (!heeds(word.position)) return step;
+        right_ = word.position;
+        if (arrived_) offer(step);
+        break;
+    }
+    go_on(step);
+    return step;
+  }
   /// The partial result is received and merged.
-  Step merged();
+  Step merged() {
+    Step step;
+    waiting_ = Waiting::no;
+    left_ = left_of_given_;
+    ++merges_;
+    go_on(step);
+    return step;
+  }
 
   /// True once it has given its partial result away.
   [[nodiscard]] bool gone() const { return gone_; }
@@ -70,7 +115,18 @@ class LocalRedirectState {
   [[nodiscard]] Rank left() const { return left_; }
   [[nodiscard]] Rank right() const { return right_; }
   /// All that its future depends on.
-  [[nodiscard]] std::vector<Rank> state() const;
+  [[nodiscard]] std::vector<Rank> state() const {
+    return {left_,
+            right_,
+            static_cast<Rank>(arrived_),
+            static_cast<Rank>(gone_),
+            static_cast<Rank>(waiting_),
+            offered_,
+            static_cast<Rank>(asked_),
+            static_cast<Rank>(owes_),
+            left_of_given_,
+            merges_};
+  }
 
  protected:
   /// True if a redirection is still up to date.
@@ -79,10 +135,30 @@ class LocalRedirectState {
  private:
   enum class Waiting : std::uint8_t { no, for_answer, for_data };
 
-  [[nodiscard]] bool puts_off() const;
-  void offer(Step& step);
-  void give(Step& step);
-  void go_on(Step& step);
+  /// In a binomial tree the rank whose n-th bit is set receives in round n; the others give.
+  [[nodiscard]] bool puts_off() const { return ((me_ >> std::min(merges_, Rank{30})) & 1) != 0; }
+
+  void offer(Step& step) {
+    owes_ = false;
+    if (right_ >= 0) step.tell.push_back({right_, {Said::offer, -1}});
+  }
+
+  void give(Step& step) {
+    step.tell.push_back({right_, {Said::give, left_}});
+    if (left_ >= 0) step.tell.push_back({left_, {Said::redirect, right_}});
+    step.give_to = right_;
+    gone_ = true;
+  }
+
+  void go_on(Step& step) {
+    if (waiting_ != Waiting::no) return;
+    if (asked_) return give(step);
+    if (owes_) offer(step);
+    if (!arrived_ || left_ < 0 || offered_ != left_) return;
+    offered_ = -1;
+    waiting_ = Waiting::for_answer;
+    step.tell.push_back({left_, {Said::ask, -1}});
+  }
 
   Rank me_;
   Rank left_;   // the next one that still has a partial result, as far as this one knows

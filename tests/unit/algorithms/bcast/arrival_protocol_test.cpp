@@ -1,10 +1,10 @@
 // One rank of an arrival broadcast on a transport: the messages it posts, and its words when it
 // waits or fails.
-#include "algorithms/bcast/arrival/arrival_protocol.hpp"
-
 #include <gtest/gtest.h>
 
 #include <memory>
+
+#include "algorithms/bcast/arrival/arrival.hpp"
 
 namespace latecomer {
 namespace {

@@ -1,11 +1,12 @@
 // The rounds of the segmented reduction for known arrivals, and where `auto` picks it. The paper's
 // own numbers were not at hand: these are bounds that hold for every reduction.
+#include "algorithms/reduce/clairvoyant/clairvoyant.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "algorithms/plans.hpp"
-#include "algorithms/reduce/clairvoyant/timetable.hpp"
 #include "base/reproducible.hpp"
 #include "patterns/powers.hpp"
 #include "reference/reference.hpp"
