@@ -270,7 +270,7 @@ void read_list(const Place& place, std::size_t most, Read&& read) {
 }
 
 Choice read_choice(const Place& place, Collective collective) {
-  const std::string& text =
+  const std::string text =
       Members::text(place, "an algorithm's name as a text, with parameters after colons");
   try {
     return parse_choice(collective, text);
@@ -341,7 +341,7 @@ void read_collectives(const Place& place, Spread spread, UserRules& rules) {
 }
 
 Network read_costs(const Place& place) {
-  const std::string& text = Members::text(place, "costs as a text, as in alpha=50us,beta=8ns");
+  const std::string text = Members::text(place, "costs as a text, as in alpha=50us,beta=8ns");
   try {
     return parse_network(text);
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -29,7 +30,7 @@ TEST_P(GoldenText, IsAsCommitted) {
   const Plan plan = make_plan(*choice.algorithm, golden.problem, choice.parameters,
                               {golden.arrivals, {.alpha = 1, .beta = 0, .gamma = 0}});
   const std::string text = to_text(Schedule{plan, build_programs(plan)});
-  const std::string path = std::string(LATECOMER_TEST_DATA) + "/golden/" + golden.file;
+  const auto path = std::filesystem::path(LATECOMER_TEST_DATA) / "golden" / golden.file;
   if (std::getenv("LATECOMER_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
   std::ostringstream committed;
   committed << std::ifstream(path).rdbuf();

@@ -43,7 +43,7 @@ def test_of_a_job_that_is_ended_the_calls_before_can_be_kept(launcher, tmp_path,
 
 def test_there_is_no_gain_where_the_library_was_not_active(launcher, capfd):
     command = [launcher(0), "-n", "2", "./app"]
-    reason = "no rank had the library: the program is no MPI program"
+    reason = "no rank had the library: the program is no MPI program or has MPI linked in static"
     assert cli.run(["run", "--compare", "--turns", "1", "--", *command]) == 1
     out, err = capfd.readouterr()
     assert "there is no comparison, since the library was not active" in err

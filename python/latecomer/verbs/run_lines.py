@@ -59,9 +59,9 @@ def why_inactive(command: list[str], ended: Ended, trace: Path | None = None) ->
     if variable("LATECOMER") == "off":
         return "LATECOMER=off is set: the library does nothing then"
     return (
-        "no rank had the library: the program is no MPI program, something between the launcher "
-        "and the program drops LD_PRELOAD, or rank 0 runs on a machine whose files are not seen "
-        "here"
+        "no rank had the library: the program is no MPI program or has MPI linked in statically, "
+        "something between the launcher and the program drops LD_PRELOAD, or rank 0 runs on a "
+        "machine whose files are not seen here"
     )
 
 

@@ -77,9 +77,9 @@ int code_of(Work&& work) try {
 
 /// Not by std::random_device, which takes 5 KiB of the program's stack.
 std::uint64_t random_number() {
-  auto number = static_cast<std::uint64_t>(monotonic_clock() * 1e9);  // where there is no other
-  (void)getrandom(&number, sizeof number, 0);
-  return number;
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) == sizeof number) return number;
+  return static_cast<std::uint64_t>(monotonic_clock() * 1e9);
 }
 
 /// Makes the memory of one node.

@@ -206,13 +206,15 @@ bool AsyncProgress::lacks_memory_for(const PlanMessage& message) {
   if (state_.resources->placement.empty()) return false;
   if (delayed_ == message.call) return true;
   const auto collective = static_cast<Collective>(message.signature.collective);
-  const Prepared& prepared = prepare(state_, plan_of(message), in_place(collective));
+  const std::shared_ptr<const Plan> plan = plan_of(message);
+  const Prepared& prepared = prepare(state_, plan, in_place(collective));
   if (lacks_memory(state_, prepared, Layout(type_of(message.signature)))) delayed_ = message.call;
   return delayed_ == message.call;
 }
 
 Outcome AsyncProgress::make_memory(const PlanMessage& message, bool in_place) {
-  const Prepared& prepared = prepare(state_, plan_of(message), in_place);
+  const std::shared_ptr<const Plan> plan = plan_of(message);
+  const Prepared& prepared = prepare(state_, plan, in_place);
   return share_memory(state_, prepared, Layout(type_of(message.signature)));
 }
 

@@ -45,7 +45,10 @@ TEST_P(EveryRow, CanBeInterrupted) {
   const std::vector<Seconds> arrivals = random_arrivals(problem.ranks);
   const Plan plan = make_plan(row, problem, {}, {arrivals, network});
   const Executors executors = make_executors(plan, network);
-  EXPECT_GE(points([&] { (void)simulate(executors, {network, arrivals}); }), problem.ranks);
+  SimulationOptions options;
+  options.network = network;
+  options.arrivals = arrivals;
+  EXPECT_GE(points([&] { (void)simulate(executors, options); }), problem.ranks);
   if (row.kind != Kind::program) return;
   const std::vector<Program> programs = build_programs(plan);
   EXPECT_GE(points([&] { (void)build_programs(plan); }), problem.ranks);

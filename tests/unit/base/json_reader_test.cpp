@@ -96,8 +96,9 @@ TEST(JsonReader, ShowsNothingThatATerminalObeys) {
     EXPECT_EQ(refusal(text).find('\x1b'), std::string::npos);
   }
   EXPECT_EQ(shown(read_small("\"a\\u001b[31m\xc2\x9b\"")), "a?[31m??");
-  EXPECT_EQ(shown(read_json('"' + std::string(50, 'x') + '"', "", {})),
-            std::string(40, 'x') + "...");
+  std::string quoted(52, 'x');
+  quoted.front() = quoted.back() = '"';
+  EXPECT_EQ(shown(read_json(quoted, "", {})), std::string(40, 'x') + "...");
 }
 
 /// The value as a text again.

@@ -16,7 +16,7 @@ thread_local std::size_t allocations = 0;
 }  // namespace
 
 // All that the program calls: sanitizers refuse memory of one kind that another kind frees.
-void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   ++allocations;
   return std::malloc(bytes);
 }
@@ -24,8 +24,8 @@ void* operator new(std::size_t bytes) {
   if (void* const memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace latecomer {
 namespace {

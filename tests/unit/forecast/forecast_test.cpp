@@ -253,17 +253,17 @@ TEST(Forecast, WhatIsNotTrustedIsBalanced) {
 }
 
 TEST(Forecast, ComputingTimeIsTheSignalWhereExitsChange) {
-  constexpr Rank kRanks = 16;
+  constexpr Rank ranks = 16;
   for (std::uint64_t seed = base_seed(); seed < base_seed() + 10; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
-    Forecast forecast(kRanks);
-    Loop loop(kRanks, kDelay / 2, seed);
-    const Times late = random_times(kRanks, kDelay, random);
+    Forecast forecast(ranks);
+    Loop loop(ranks, kDelay / 2, seed);
+    const Times late = random_times(ranks, kDelay, random);
     Times exits;
     int by_computing = 0;
     for (int call = 0; call < 120; ++call) {
-      if (call % 5 == 0) exits = random_times(kRanks, 2 * kDelay, random);
+      if (call % 5 == 0) exits = random_times(ranks, 2 * kDelay, random);
       forecast.observe(loop.call(late, exits));
       by_computing += forecast.next().method.starts_with("computing") ? 1 : 0;
     }
@@ -272,23 +272,23 @@ TEST(Forecast, ComputingTimeIsTheSignalWhereExitsChange) {
 }
 
 TEST(Forecast, WhereExitsChangeNowAndThenItIsMostlyRightInTheLongRun) {
-  constexpr Rank kRanks = 16;
-  constexpr int kCalls = 1000;
+  constexpr Rank ranks = 16;
+  constexpr int calls = 1000;
   for (std::uint64_t seed = base_seed(); seed < base_seed() + 10; ++seed) {
     SCOPED_TRACE(::testing::Message() << "seed " << seed);
     Random random(seed);
-    Forecast forecast(kRanks);
-    Loop loop(kRanks, kDelay / 5, seed);
-    const Times late = random_times(kRanks, kDelay, random);
+    Forecast forecast(ranks);
+    Loop loop(ranks, kDelay / 5, seed);
+    const Times late = random_times(ranks, kDelay, random);
     Times exits;
     int right = 0;
-    for (int call = 0; call < kCalls; ++call) {
-      if (call % 20 == 0) exits = random_times(kRanks, 2 * kDelay, random);
+    for (int call = 0; call < calls; ++call) {
+      if (call % 20 == 0) exits = random_times(ranks, 2 * kDelay, random);
       const Observation seen = loop.call(late, exits);
       right += Step{forecast.next(), seen.arrivals}.trusted_and_right() ? 1 : 0;
       forecast.observe(seen);
     }
-    EXPECT_GT(right, kCalls * 4 / 5);
+    EXPECT_GT(right, calls * 4 / 5);
   }
 }
 
