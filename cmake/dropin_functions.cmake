@@ -5,67 +5,44 @@
 #   calls also the words that hold the count and the datatype
 # - stubs_messages.inc, stubs_messages.map: the same with the functions for messages
 #
-# Each form passes its arguments on as C's: counts as numbers, Fortran's handles as C's.
+# Large counts are passed on as numbers. The functions of Fortran go on to the MPI library's, which
+# call those of C.
 
 cmake_minimum_required(VERSION 3.22)
 
-# Sets as_c, as_large, as_fortran (declarations) and from_c, from_fortran (arguments) of a parameter.
-# `before` and `after` surround a call from Fortran.
+# Sets as_c and as_large (declarations) of a parameter.
 macro(latecomer_parameter kind name)
-  set(from_c "${name}")
-  set(from_fortran "")
-  set(before "")
-  set(after "")
-  set(as_fortran "MPI_Fint* ${name}")
   if(kind STREQUAL "in")
     set(as_c "const void* ${name}")
-    set(as_fortran "const void* ${name}")
-    set(from_fortran "fortran::buffer(${name})")
   elseif(kind STREQUAL "out")
     set(as_c "void* ${name}")
-    set(as_fortran "void* ${name}")
-    set(from_fortran "fortran::buffer(${name})")
   elseif(kind STREQUAL "count")
     set(as_c "int ${name}")
     set(as_large "MPI_Count ${name}")
-    set(from_fortran "*${name}")
   elseif(kind STREQUAL "counts")
     set(as_c "const int ${name}[]")
     set(as_large "const MPI_Count ${name}[]")
-    set(from_fortran "${name}")
   elseif(kind STREQUAL "displs")
     set(as_c "const int ${name}[]")
     set(as_large "const MPI_Aint ${name}[]")
-    set(from_fortran "${name}")
   elseif(kind STREQUAL "aints")
     set(as_c "const MPI_Aint ${name}[]")
   elseif(kind STREQUAL "types")
     set(as_c "const MPI_Datatype ${name}[]")
   elseif(kind STREQUAL "int")
     set(as_c "int ${name}")
-    set(from_fortran "*${name}")
   elseif(kind STREQUAL "type")
     set(as_c "MPI_Datatype ${name}")
-    set(from_fortran "PMPI_Type_f2c(*${name})")
   elseif(kind STREQUAL "op")
     set(as_c "MPI_Op ${name}")
-    set(from_fortran "PMPI_Op_f2c(*${name})")
   elseif(kind STREQUAL "comm")
     set(as_c "MPI_Comm ${name}")
-    set(from_fortran "PMPI_Comm_f2c(*${name})")
   elseif(kind STREQUAL "newcomm")
     set(as_c "MPI_Comm* ${name}")
-    set(before "  MPI_Comm c_${name} = MPI_COMM_NULL;\n")
-    set(from_fortran "&c_${name}")
-    set(after "  if (code == MPI_SUCCESS) *${name} = PMPI_Comm_c2f(c_${name});\n")
   elseif(kind STREQUAL "argc")
     set(as_c "int* ${name}")
-    set(as_fortran "")
-    set(from_fortran "nullptr")
   elseif(kind STREQUAL "argv")
     set(as_c "char*** ${name}")
-    set(as_fortran "")
-    set(from_fortran "nullptr")
   elseif(kind STREQUAL "ints")
     set(as_c "const int ${name}[]")
   elseif(kind STREQUAL "group")
@@ -113,7 +90,6 @@ macro(latecomer_parameter kind name)
     set(as_c "int ${name}[]")
   elseif(kind STREQUAL "result")
     set(as_c "int* ${name}")
-    set(from_fortran "${name}")
   else()
     message(FATAL_ERROR "${TABLE}: kind '${kind}' is not usable; right would be one of in, out, "
       "count, counts, displs, aint, aints, int, ints, unit, type, types, op, comm, newcomm, argc, "
@@ -129,7 +105,8 @@ set(wrappers "")
 set(exports "")
 set(stubs "")
 set(profiling "")
-foreach(list exports stubs profiling)
+set(fortran "")
+foreach(list exports stubs profiling fortran)
   set(${list}_of_messages "")
 endforeach()
 file(STRINGS ${TABLE} lines REGEX "^[A-Z]")
@@ -143,11 +120,10 @@ foreach(line ${lines})
   string(TOLOWER ${name} lower)
   string(TOUPPER ${name} upper)
   string(REPLACE "," ";" parameters "${parameters}")
-  foreach(list c_list large_list fortran_list c_values fortran_values)
+  foreach(list c_list large_list c_values)
     set(${list} "")
   endforeach()
-  set(befores "")
-  set(afters "")
+  set(fortran_words 1)  # ierror
   foreach(parameter ${parameters})
     string(STRIP "${parameter}" parameter)
     if(NOT parameter)
@@ -161,21 +137,15 @@ foreach(line ${lines})
     string(SUBSTRING "abcdefghijklm" ${place} 1 ${kind}_letter)  # as the loader calls its words
     list(APPEND c_list "${as_c}")
     list(APPEND large_list "${as_large}")
-    if(as_fortran)
-      list(APPEND fortran_list "${as_fortran}")
+    if(NOT kind MATCHES "^arg[cv]$")  # Fortran's MPI_Init has none
+      math(EXPR fortran_words "${fortran_words} + 1")
     endif()
-    list(APPEND c_values "${from_c}")
-    list(APPEND fortran_values "${from_fortran}")
-    string(APPEND befores "${before}")
-    string(APPEND afters "${after}")
+    list(APPEND c_values "${word}")
   endforeach()
   list(LENGTH c_list words)
   string(REPLACE ";" ", " passed_values "${c_values}")
-  list(APPEND fortran_list "MPI_Fint* ierror")
-  list(LENGTH fortran_list fortran_words)
   list(APPEND c_values "latecomer::call_site(__builtin_return_address(0))")
-  list(APPEND fortran_values "latecomer::call_site(__builtin_return_address(0))")
-  foreach(list c_list large_list fortran_list c_values fortran_values)
+  foreach(list c_list large_list c_values)
     string(REPLACE ";" ", " ${list} "${${list}}")
   endforeach()
   # Persistent collectives and MPI_Isendrecv came with MPI 4, as large counts did.
@@ -187,11 +157,14 @@ foreach(line ${lines})
     endif()
   endforeach()
   foreach(form ${forms})
-    # The MPI library's own functions of Fortran call those of C, which are ours.
-    if(passes STREQUAL "message" AND form STREQUAL "fortran")
+    if(form STREQUAL "fortran")
+      set(of "")
+      if(passes STREQUAL "message")
+        set(of _of_messages)
+      endif()
       foreach(mangled mpi_${lower}_ mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
-        string(APPEND exports_of_messages "    ${mangled};\n")
-        string(APPEND stubs_of_messages "FORTRAN(${mangled}, ${fortran_words})\n")
+        string(APPEND fortran${of} "    ${mangled};\n")
+        string(APPEND stubs${of} "FORTRAN(${mangled}, ${fortran_words})\n")
       endforeach()
       continue()
     endif()
@@ -206,9 +179,9 @@ foreach(line ${lines})
       if(passes STREQUAL "makes")
         set(pass "  return wrapped::made(comm, newcomm, ${watched});\n")
       elseif(passes STREQUAL "apart")
-        set(words_of_tag nullptr)
-        if(";${parameters};" MATCHES "; *text tag;")
-          set(words_of_tag tag)
+        set(words_of_tag 0)
+        if(";${parameters};" MATCHES "; *(text|int) tag;")
+          set(words_of_tag "wrapped::word_of(tag)")
         endif()
         string(CONCAT pass "  return wrapped::made_apart(\n"
           "      ${words_of_tag}, newcomm, latecomer::call_site(__builtin_return_address(0)),\n"
@@ -302,29 +275,10 @@ foreach(line ${lines})
       string(APPEND exports "    MPI_${name}_c;\n")
       string(APPEND profiling "    PMPI_${name}_c;\n")
       string(APPEND stubs "LARGE(MPI_${name}_c, ${words})\n")
-    elseif(form STREQUAL "fortran")
-      string(APPEND wrappers "#if LATECOMER_FORTRAN\n"
-        "LATECOMER_WRAPPER void mpi_${lower}_(${fortran_list}) {\n${befores}"
-        "  const int code = wrapped::${lower}(${fortran_values});\n${afters}"
-        "  if (ierror != nullptr) *ierror = code;\n}\n")
-      foreach(mangled mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
-        string(APPEND wrappers "LATECOMER_WRAPPER void ${mangled}(${fortran_list})\n"
-          "    __attribute__((alias(\"mpi_${lower}_\")));\n")
-      endforeach()
-      string(APPEND wrappers "#endif\n")
-      foreach(mangled mpi_${lower}_ mpi_${lower} mpi_${lower}__ MPI_${upper} mpi_${lower}_f08_)
-        string(APPEND exports "    ${mangled};\n")
-        string(APPEND stubs "FORTRAN(${mangled}, ${fortran_words})\n")
-      endforeach()
     elseif(form STREQUAL "short")  # of the C function, see there
-    elseif(form STREQUAL "f08")  # its names are among those of Fortran
-      string(APPEND wrappers "#if LATECOMER_F08\n"
-        "LATECOMER_WRAPPER void mpi_${lower}_f08_(${fortran_list}) {\n${befores}"
-        "  const int code = wrapped::${lower}(${fortran_values});\n${afters}"
-        "  if (ierror != nullptr) *ierror = code;\n}\n#endif\n")
     else()
       message(FATAL_ERROR
-        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, f08, makes, apart, begins, watched, nonblocking, persistent, neighbour, message, timed, polling")
+        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, fortran, makes, apart, begins, watched, nonblocking, persistent, neighbour, message, timed, polling")
     endif()
   endforeach()
   string(APPEND wrappers "\n")
@@ -341,7 +295,6 @@ file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 
 #define LATECOMER_WRAPPER __attribute__((visibility("default")))
 
-namespace fortran = latecomer::fortran;
 namespace messages = latecomer::messages;
 namespace wrapped = latecomer::wrapped;
 using latecomer::trace::OtherCalls;
@@ -368,7 +321,7 @@ file(CONFIGURE OUTPUT ${FOLDER}/stubs.map @ONLY CONTENT [[
 /* @made@ */
 {
   global:
-@exports@@profiling@  local: *;
+@exports@@fortran@@profiling@  local: *;
 };
 ]])
 file(CONFIGURE OUTPUT ${FOLDER}/stubs_messages.inc @ONLY CONTENT [[
@@ -378,6 +331,6 @@ file(CONFIGURE OUTPUT ${FOLDER}/stubs_messages.map @ONLY CONTENT [[
 /* @made@ */
 {
   global:
-@exports@@exports_of_messages@@profiling@@profiling_of_messages@  local: *;
+@exports@@exports_of_messages@@fortran@@fortran_of_messages@@profiling@@profiling_of_messages@  local: *;
 };
 ]])

@@ -132,8 +132,12 @@ class Handshake {
     MPI_Request request = MPI_REQUEST_NULL;
     PMPI_Irecv(&greeting, kWords, MPI_UINT64_T, awaited.from, tag_, MPI_COMM_WORLD, &request);
     if (ends(request, begin_ + awaited.until)) return message_of(greeting);
+    MPI_Status status;
+    int cancelled = 0;
     PMPI_Cancel(&request);
-    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+    PMPI_Wait(&request, &status);
+    PMPI_Test_cancelled(&status, &cancelled);
+    if (cancelled == 0) return message_of(greeting);  // it came at the last moment
     return std::nullopt;
   }
   void act(const MeetingRank::Actions& actions) const {

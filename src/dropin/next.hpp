@@ -1,5 +1,5 @@
 // The functions behind ours: those of a PMPI tool that comes after the drop-in library, else the
-// MPI library's own; and what the addresses of Fortran's variables mean there.
+// MPI library's own.
 #pragma once
 
 namespace latecomer {
@@ -31,12 +31,3 @@ void pass_short_calls();
 void keep_short_calls();
 
 }  // namespace latecomer
-
-namespace latecomer::fortran {
-
-// Fortran's MPI_IN_PLACE and MPI_BOTTOM, which are addresses of variables.
-
-/// C's value for a buffer that a Fortran program passes.
-[[nodiscard]] void* buffer(const void* address);
-
-}  // namespace latecomer::fortran

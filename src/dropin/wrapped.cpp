@@ -52,8 +52,11 @@ bool exceeds_int(Count sendcount, Count recvcount) {
 
 bool is_root(int root, MPI_Comm comm) {
   int rank = 0;
-  if (comm != MPI_COMM_NULL && !is_left(comm)) PMPI_Comm_rank(comm, &rank);
-  return rank == root;
+  int inter = 0;
+  if (comm == MPI_COMM_NULL || is_left(comm)) return root == 0;
+  PMPI_Comm_rank(comm, &rank);
+  if (rank == root) PMPI_Comm_test_inter(comm, &inter);  // there it is a rank of the other group
+  return rank == root && inter == 0;
 }
 
 /// True if nobody can be waited for on the communicator, so that nothing is made for its calls.
@@ -72,6 +75,12 @@ template <class Native>
 int unrecorded(const void* site, Native&& native) {
   if (!messages::are_traced()) return native();
   return unseen::in(trace::OtherCalls::communicators, site, native);
+}
+
+/// MPI_ROOT or MPI_PROC_NULL of an intercommunicator: MPI alone knows which arguments count.
+bool is_without_root(int root, MPI_Comm comm) { return root < 0 && !has_identity(comm); }
+int without_root(const Call& call) {
+  return unrecorded(call.site, [&] { return call.native(); });
 }
 
 /// Runs a collective, in the trace if there is one. `begin` makes its TracedCall on a state.
@@ -170,59 +179,64 @@ int synchronised(MPI_Comm comm, int code) {
   return code;
 }
 
+/// A collective of one vector. `describe` makes the call.
+template <class Describe, class Native>
+int of_vector(Count count, MPI_Datatype type, Describe&& describe, Native&& native) {
+  return leaves(count, type) ? left(describe, native) : enter(describe());
+}
+
+/// A collective of parts. `receives`: the received part counts on this rank, else the sent one.
+template <class Describe, class Native>
+int of_parts(bool receives, Describe&& describe, Native&& native, Count sendcount,
+             MPI_Datatype sendtype, Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  if (exceeds_int(sendcount, recvcount)) return enter(describe());
+  const bool goes =
+      receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm);
+  return goes ? left(describe, native) : enter(describe());
+}
+
+int as_int(Count count) { return static_cast<int>(count); }
+
 }  // namespace
 
 int allreduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, const void* site) {
-  if (leaves(count, type)) {
-    const auto describe = [&] {
-      return calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site);
-    };
-    return left(describe, [&] {
-      return fast_path.native.allreduce(sendbuf, recvbuf, static_cast<int>(count), type, op, comm);
-    });
-  }
-  return enter(calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site));
+  return of_vector(
+      count, type, [&] { return calls::allreduce(sendbuf, recvbuf, count, type, op, comm, site); },
+      [&] { return fast_path.native.allreduce(sendbuf, recvbuf, as_int(count), type, op, comm); });
 }
 
 int reduce(const void* sendbuf, void* recvbuf, Count count, MPI_Datatype type, MPI_Op op, int root,
            MPI_Comm comm, const void* site) {
-  if (leaves(count, type)) {
-    const auto describe = [&] {
-      return calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site);
-    };
-    return left(describe, [&] {
-      return fast_path.native.reduce(sendbuf, recvbuf, static_cast<int>(count), type, op, root,
-                                     comm);
-    });
-  }
-  return enter(calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site));
+  const auto describe = [&] {
+    return calls::reduce(sendbuf, recvbuf, count, type, op, root, comm, site);
+  };
+  if (is_without_root(root, comm)) return without_root(describe());
+  return of_vector(count, type, describe, [&] {
+    return fast_path.native.reduce(sendbuf, recvbuf, as_int(count), type, op, root, comm);
+  });
 }
 
 int bcast(void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm, const void* site) {
-  if (leaves(count, type)) {
-    const auto describe = [&] { return calls::bcast(buffer, count, type, root, comm, site); };
-    return left(describe, [&] {
-      return fast_path.native.bcast(buffer, static_cast<int>(count), type, root, comm);
-    });
-  }
-  return enter(calls::bcast(buffer, count, type, root, comm, site));
+  const auto describe = [&] { return calls::bcast(buffer, count, type, root, comm, site); };
+  if (is_without_root(root, comm)) return without_root(describe());
+  return of_vector(count, type, describe,
+                   [&] { return fast_path.native.bcast(buffer, as_int(count), type, root, comm); });
 }
 
 int allgather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
               Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
-  if (!exceeds_int(sendcount, recvcount) && leaves(recvcount, recvtype, comm)) {
-    const auto describe = [&] {
-      return calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                              site);
-    };
-    return left(describe, [&] {
-      return fast_path.native.allgather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                                        static_cast<int>(recvcount), recvtype, comm);
-    });
-  }
-  return enter(
-      calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, site));
+  return of_parts(
+      true,
+      [&] {
+        return calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                site);
+      },
+      [&] {
+        return fast_path.native.allgather(sendbuf, as_int(sendcount), sendtype, recvbuf,
+                                          as_int(recvcount), recvtype, comm);
+      },
+      sendcount, sendtype, recvcount, recvtype, comm);
 }
 
 /// The parts may differ: no rank knows at once how long the vector is.
@@ -236,38 +250,32 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
 
 int gather(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
            Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
-  const bool receives = is_active() && is_root(root, comm);
-  if (!exceeds_int(sendcount, recvcount) &&
-      (receives ? leaves(recvcount, recvtype, comm) : leaves(sendcount, sendtype, comm))) {
-    const auto describe = [&] {
-      return calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
-                           site);
-    };
-    return left(describe, [&] {
-      return fast_path.native.gather(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                                     static_cast<int>(recvcount), recvtype, root, comm);
-    });
-  }
-  return enter(
-      calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site));
+  const auto describe = [&] {
+    return calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                         site);
+  };
+  if (is_without_root(root, comm)) return without_root(describe());
+  const auto native = [&] {
+    return fast_path.native.gather(sendbuf, as_int(sendcount), sendtype, recvbuf, as_int(recvcount),
+                                   recvtype, root, comm);
+  };
+  return of_parts(is_active() && is_root(root, comm), describe, native, sendcount, sendtype,
+                  recvcount, recvtype, comm);
 }
 
 int scatter(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
             Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, const void* site) {
-  const bool sends = is_active() && is_root(root, comm);
-  if (!exceeds_int(sendcount, recvcount) &&
-      (sends ? leaves(sendcount, sendtype, comm) : leaves(recvcount, recvtype, comm))) {
-    const auto describe = [&] {
-      return calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
-                            site);
-    };
-    return left(describe, [&] {
-      return fast_path.native.scatter(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
-                                      static_cast<int>(recvcount), recvtype, root, comm);
-    });
-  }
-  return enter(
-      calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, site));
+  const auto describe = [&] {
+    return calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                          site);
+  };
+  if (is_without_root(root, comm)) return without_root(describe());
+  const auto native = [&] {
+    return fast_path.native.scatter(sendbuf, as_int(sendcount), sendtype, recvbuf,
+                                    as_int(recvcount), recvtype, root, comm);
+  };
+  return of_parts(!is_active() || !is_root(root, comm), describe, native, sendcount, sendtype,
+                  recvcount, recvtype, comm);
 }
 
 #if LATECOMER_LARGE_COUNTS
@@ -332,12 +340,14 @@ int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm
   return made_by_ranks(comm, static_cast<std::uint64_t>(tag), newcomm, unrecorded(site, make));
 }
 
-int made_apart(const char* tag, const MPI_Comm* newcomm, const void* site,
+int made_apart(std::uint64_t tag, const MPI_Comm* newcomm, const void* site,
                int (*native)(const void*), const void* data) {
   const int code = unrecorded(site, [&] { return native(data); });
-  const std::uint64_t words = tag != nullptr ? fnv1a(std::string_view(tag)) : 0;
-  return made_by_ranks(MPI_COMM_WORLD, words, newcomm, code);
+  return made_by_ranks(MPI_COMM_WORLD, tag, newcomm, code);
 }
+
+std::uint64_t word_of(const char* tag) { return tag != nullptr ? fnv1a(std::string_view(tag)) : 0; }
+std::uint64_t word_of(int tag) { return static_cast<std::uint64_t>(tag); }
 
 int duplicated(MPI_Comm comm, int (*native)(const void*), const void* data) {
   std::optional<Duplicating> duplicating;

@@ -7,19 +7,6 @@
 // MPI 4 has functions whose counts are MPI_Count. What the MPI library lacks is not exported, since
 // programs ask by the symbol what there is.
 #define LATECOMER_LARGE_COUNTS (MPI_VERSION >= 4)
-// Open MPI's Fortran bindings call PMPI functions, so they must be intercepted themselves. Those of
-// MPICH and its relatives call the C functions, except that mpi_f08 calls PMPI functions where
-// there is no buffer.
-#ifdef OMPI_MAJOR_VERSION
-#define LATECOMER_FORTRAN 1
-#else
-#define LATECOMER_FORTRAN 0
-#endif
-#if defined MPICH_VERSION && !defined MPI_ABI
-#define LATECOMER_F08 1
-#else
-#define LATECOMER_F08 0
-#endif
 
 namespace latecomer::wrapped {
 
@@ -60,12 +47,15 @@ int run(const void* native) {
   return (*static_cast<const Native*>(native))();
 }
 
-/// One that makes a communicator of ranks that need not have another one in common. `tag`: its
-/// words; null: it has none.
-int made_apart(const char* tag, const MPI_Comm* newcomm, const void* site,
+/// A tag by which ranks know which communicator they make together, as a word.
+std::uint64_t word_of(const char* tag);
+std::uint64_t word_of(int tag);
+/// One that makes a communicator of ranks that need not have another one in common. `tag`: a word;
+/// 0: it has none.
+int made_apart(std::uint64_t tag, const MPI_Comm* newcomm, const void* site,
                int (*native)(const void*), const void* data);
 template <class Native>
-int made_apart(const char* tag, const MPI_Comm* newcomm, const void* site, const Native& native) {
+int made_apart(std::uint64_t tag, const MPI_Comm* newcomm, const void* site, const Native& native) {
   return made_apart(tag, newcomm, site, run<Native>, &native);
 }
 /// One that begins to duplicate a communicator.

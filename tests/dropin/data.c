@@ -86,8 +86,9 @@ static int in_place(struct where at) {
     LIBRARY(Allgather)(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, theirs, count, MPI_DOUBLE,
                        MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));
-    MPI_Reduce(root_here ? MPI_IN_PLACE : ours, root_here ? ours : NULL, count, MPI_DOUBLE, MPI_SUM,
-               root, MPI_COMM_WORLD);
+    void* const ignored = call % 2 ? MPI_IN_PLACE : NULL;
+    MPI_Reduce(root_here ? MPI_IN_PLACE : ours, root_here ? ours : ignored, count, MPI_DOUBLE,
+               MPI_SUM, root, MPI_COMM_WORLD);
     LIBRARY(Reduce)(root_here ? MPI_IN_PLACE : theirs, root_here ? theirs : NULL, count, MPI_DOUBLE,
                     MPI_SUM, root, MPI_COMM_WORLD);
     WRONG_IF(differ(ours, theirs, all));

@@ -582,12 +582,13 @@ static int memory(struct where at) {
 }
 
 /* Broadcasts of more than 2 GiB, in one piece of memory whose pages are the same again and again.
- */
+ * The last one's datatype is not known to lie in a row. */
 static int huge(struct where at) {
   enum { block = 1 << 20, blocks = 16, repeats = 129 };
   int mistakes = 0;
   MPI_Datatype large = MPI_DATATYPE_NULL;
   MPI_Datatype whole = MPI_DATATYPE_NULL; /* no int holds its bytes */
+  MPI_Datatype array = MPI_DATATYPE_NULL; /* the same as a subarray */
   const size_t period = (size_t)block * blocks;
   const int file = memfd_create("huge", 0);
   char* const data =
@@ -600,9 +601,12 @@ static int huge(struct where at) {
   if (mistakes != 0) return mistakes;
   MPI_Type_contiguous(block, MPI_CHAR, &large);
   MPI_Type_contiguous(blocks * repeats, large, &whole);
+  const int sizes[] = {blocks * repeats}, starts[] = {0};
+  MPI_Type_create_subarray(1, sizes, sizes, starts, MPI_ORDER_C, large, &array);
   MPI_Type_commit(&large);
   MPI_Type_commit(&whole);
-  for (int call = 0; call < 3; ++call) {
+  MPI_Type_commit(&array);
+  for (int call = 0; call < 4; ++call) {
     mistakes += check_sum(at, MPI_COMM_WORLD, call);
     for (size_t i = 0; i < period; ++i) {
       data[i] = at.rank == 0 ? (char)(i * 31 + i / 7 + (size_t)call) : 0;
@@ -613,8 +617,8 @@ static int huge(struct where at) {
     } else
 #endif
     {
-      const int is_one = call == 2 && at.rank == 0;
-      MPI_Bcast(data, is_one ? 1 : blocks * repeats, is_one ? whole : large, 0, MPI_COMM_WORLD);
+      const MPI_Datatype type = call == 3 ? array : call == 2 && at.rank == 0 ? whole : large;
+      MPI_Bcast(data, type == large ? blocks * repeats : 1, type, 0, MPI_COMM_WORLD);
     }
     for (size_t i = 0; i < period && mistakes == 0; ++i) {
       WRONG_IF(data[i] != (char)(i * 31 + i / 7 + (size_t)call));
@@ -622,6 +626,7 @@ static int huge(struct where at) {
   }
   MPI_Type_free(&large);
   MPI_Type_free(&whole);
+  MPI_Type_free(&array);
   munmap(data, period * repeats);
   close(file);
   return mistakes;

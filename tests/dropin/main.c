@@ -33,7 +33,7 @@ static int run(const struct named_case* cases, struct where at, int argc, char**
 #ifdef WITH_FORTRAN
 void mpi_init_(MPI_Fint*);
 #endif
-/* With mpi_f08 of MPICH and its relatives; here only the drop-in library has them. */
+/* With mpi_f08 of MPICH and its relatives. */
 #ifdef MPICH_VERSION
 void mpi_init_f08_(MPI_Fint*) __attribute__((weak));
 void mpi_finalize_f08_(MPI_Fint*) __attribute__((weak));

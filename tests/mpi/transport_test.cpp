@@ -211,6 +211,18 @@ MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
   MPI_Group_free(&all);
 }
 
+MPI_TEST(first_messages_share_no_tag_with_later_ones) {
+  const auto members = std::make_shared<const Members>(std::vector<int>{0});
+  const Link link(MPI_COMM_WORLD, members, 0, 4096, 2048);
+  const Tags tags(link);
+  Random random(1);
+  for (int i = 0; i < 10000; ++i) {
+    const int first = Tags::first(random.next());
+    const int later = tags.of(random.below(100000), random.next(), i % 64);
+    CHECK(first > Tags::kMemory && first < later && later < link.tags());
+  }
+}
+
 // --- MPI_COMM_SELF ---
 
 MPI_Errhandler set_meanwhile = MPI_ERRHANDLER_NULL;

@@ -15,6 +15,7 @@ from latecomer.report.compare import page, sentences
 from latecomer.report.compare.changes import compared, run_of
 from latecomer.report.compare.pieces import pieces_of
 from latecomer.report.trace import Words
+from latecomer.verbs.settings import claimed
 from trace_helpers import HOSTILE, Files, group_of, trace_of
 from watch_helpers import loop
 
@@ -274,6 +275,14 @@ def test_traces_of_all_turns_are_compared(jobs, tmp_path, capsys):
                      for kind in ("without", "with", "control") for turn in (1, 2, 3)}  # fmt: skip
     assert run([*command, *program]) == 2
     assert "holds a trace; name another folder" in capsys.readouterr().err
+
+
+def test_of_two_comparisons_into_one_folder_the_second_is_refused(jobs, tmp_path, capsys):
+    wishes, command, program = jobs
+    with claimed(tmp_path / "traces"):
+        assert run([*command, *program]) == 2
+    assert "another job traces into" in capsys.readouterr().err
+    assert not wishes
 
 
 def test_its_json_has_the_comparison_of_traces(jobs, capsys):

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dropin_helpers import calls_of, cases_of, launcher_of, run_command
+from dropin_helpers import calls_of, cases_of, launcher_of, run_command, shared_library
 from latecomer.launch import preload
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
@@ -15,14 +15,42 @@ RANKS = 3
 HANDLED = 8 * 20 - 1  # the ranks are linked after the first call
 
 
-def compiled(name: str, binding: int, folder: Path) -> str:
+# Opens what argv names as an interpreter does, whose own code has no MPI.
+HOST = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  void* const library = argc > 1 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
+  int (*const run)(int, char**) = library ? (int (*)(int, char**))dlsym(library, "main") : NULL;
+  if (run == NULL) return fprintf(stderr, "%s\\n", dlerror()), 1;
+  return run(argc, argv);
+}
+"""
+
+# As tools wrap a function of MPI for both languages.
+TOOL = """
+#include <mpi.h>
+extern MPI_Fint mpi_fortran_in_place_;
+int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  return PMPI_Allreduce(in, out, n, type, op, comm);
+}
+void mpi_allreduce_(void* in, void* out, MPI_Fint* n, MPI_Fint* type, MPI_Fint* op, MPI_Fint* comm,
+                    MPI_Fint* error) {
+  *error = PMPI_Allreduce(in == &mpi_fortran_in_place_ ? MPI_IN_PLACE : in, out, *n,
+                          PMPI_Type_f2c(*type), PMPI_Op_f2c(*op), PMPI_Comm_f2c(*comm));
+}
+"""
+
+
+def compiled(name: str, binding: int, folder: Path, *more: str) -> str:
     mpicc = installed(name).mpicc
     compiler = mpicc.with_name(mpicc.name.replace("mpicc", "mpifort"))
     if not compiler.exists():
         pytest.skip(f"no Fortran compiler: {compiler}")
     made = folder / "collectives"
     # GCC 10 and later refuse what mpif.h has always meant.
-    words = ["-cpp", "-w", "-fallow-argument-mismatch", f"-DBINDING={binding}", "-o", made, SOURCE]
+    words = ["-cpp", "-w", "-fallow-argument-mismatch", f"-DBINDING={binding}", *more,
+             "-o", made, SOURCE]  # fmt: skip
     subprocess.run([compiler, *words], check=True)
     return str(made)
 
@@ -34,6 +62,47 @@ def test_a_fortran_program(name, binding, tmp_path):
     launch = launcher_of(name, RANKS, [compiled(name, BINDINGS[binding], tmp_path)])
     variables = {
         "LD_PRELOAD": str(preload.library()),
+        "LATECOMER_ALGORITHM": "fastest",
+        "LATECOMER_STATS": str(tmp_path / "%r.json"),
+    }
+    job = run_command(preload.with_variables(launch.command, variables), launch.env)
+    assert (job.code, job.err) == (0, "")
+    assert "mistakes: 0" in job.out
+    assert all(calls["handled"] >= HANDLED for calls in calls_of(tmp_path, RANKS))
+
+
+@both_families
+@pytest.mark.parametrize("mode", ["off", "observe", "on"])
+@pytest.mark.parametrize("binding", BINDINGS)
+def test_a_fortran_library_that_only_its_opener_sees(name, binding, mode, tmp_path):
+    cases_of(name)
+    library = compiled(name, BINDINGS[binding], tmp_path, "-shared", "-fPIC")
+    host = tmp_path / "host"
+    host.with_suffix(".c").write_text(HOST)
+    subprocess.run(["cc", host.with_suffix(".c"), "-o", host, "-ldl"], check=True)
+    launch = launcher_of(name, RANKS, [str(host), library])
+    variables = {
+        "LD_PRELOAD": str(preload.library()),
+        "LATECOMER": mode,
+        "LATECOMER_STATS": str(tmp_path / "%r.json"),
+    }
+    if mode == "on":
+        variables["LATECOMER_ALGORITHM"] = "fastest"
+    job = run_command(preload.with_variables(launch.command, variables), launch.env)
+    assert (job.code, job.err) == (0, "")
+    assert "mistakes: 0" in job.out
+    if mode == "on":
+        assert all(calls["handled"] >= HANDLED for calls in calls_of(tmp_path, RANKS))
+
+
+def test_a_tool_behind_that_wraps_fortran_calls_for_the_program(tmp_path):
+    program = compiled("openmpi", BINDINGS["mpif_h"], tmp_path)
+    source = tmp_path / "tool.c"
+    source.write_text(TOOL)
+    tool = shared_library(installed("openmpi").mpicc, source, tmp_path / "tool.so")
+    launch = launcher_of("openmpi", RANKS, [program])
+    variables = {
+        "LD_PRELOAD": f"{preload.library()} {tool}",
         "LATECOMER_ALGORITHM": "fastest",
         "LATECOMER_STATS": str(tmp_path / "%r.json"),
     }

@@ -38,6 +38,18 @@ def test_the_default_file_is_in_the_users_configuration(monkeypatch, tmp_path):
     assert str(networks.default_path()) == "/somewhere/.config/latecomer/network"
 
 
+def test_without_a_home_nothing_is_calibrated(monkeypatch):
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(Path, "home", home)
+    assert networks.chosen("") == Named("", "built in")
+    assert networks.of_place("lab 4x100mbit", 4, "openmpi", ASSUMED) == ASSUMED
+    with pytest.raises(NetworkError, match="set XDG_CONFIG_HOME"):
+        networks.default_path()
+
+
 def test_named_comes_before_the_environment_and_that_before_calibrated(monkeypatch):
     path = calibrated()
     assert networks.chosen("").text == "alpha=3us,beta=2ns"

@@ -76,6 +76,10 @@ def test_other_preloads_of_a_command_are_joined(launchers, monkeypatch):
     assert joined(slurm, "--export=ALL,B=2,LD_PRELOAD=/t/a.so", "app") == [
         f"--export=ALL,B=2,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
     assert joined(slurm, "--export=NONE", "app") == [f"--export=A=1,LD_PRELOAD={OURS}", "app"]
+    assert joined(slurm, "-n2", "--export", "B=2,LD_PRELOAD=/t/a.so", "app") == [
+        f"--export=B=2,A=1,LD_PRELOAD={OURS} /t/a.so", "-n2", "app"]  # fmt: skip
+    assert joined(slurm, "--export=LD_PRELOAD=/t/a.so", "app") == [
+        f"--export=A=1,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
     monkeypatch.setenv("LD_PRELOAD", "/other/liblatecomer_preload_messages.so")
     assert joined(openmpi, "app") == [*ours, f"LD_PRELOAD={OURS}", "app"]  # one of ours is enough
     monkeypatch.setenv("LD_PRELOAD", "/e/c.so")
@@ -90,6 +94,36 @@ def test_other_preloads_of_a_command_are_joined(launchers, monkeypatch):
     sanitizer = "/l/libasan.so.8"
     assert joined(openmpi, "-x", f"LD_PRELOAD=/t/a.so {sanitizer}", "app") == [
         *ours, f"LD_PRELOAD={sanitizer} {OURS} /t/a.so", "app"]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [
+    [], ["-n", "4"], ["-n4", "-ul", "--label", "-J", "job"], ["--ntasks", "4", "--exclusive", "-K"],
+    ["--pty", "-lc", "2", "--mpi=pmix", "--"], ["-v", "-v", "-w", "n1,n2", "--latecomer"],
+])  # fmt: skip
+def test_what_follows_the_program_is_not_for_srun(options, launchers, monkeypatch):
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+    monkeypatch.delenv("SLURM_EXPORT_ENV", raising=False)
+    program = ["app", "--export=onnx", "--export", "A", "-n", "4"]
+    ours = f"LD_PRELOAD={OURS}"
+    made = joined(launchers["slurm"], *options, *program)
+    assert made == [f"--export=ALL,{ours}", *options, *program]
+    first = [each for each in options if each != "--"]
+    made = joined(launchers["slurm"], *first, "--export", "B=2", *program)
+    assert made == [f"--export=B=2,A=1,{ours}", *first, *program]
+    monkeypatch.setenv("SLURM_EXPORT_ENV", "NONE")  # of a job that was submitted with it
+    made = joined(launchers["slurm"], *options, *program)
+    assert made == [f"--export=A=1,{ours}", *options, *program]
+
+
+@pytest.mark.parametrize("folder", ["with blank", "with:colon", "with\ttab"])
+def test_a_folder_that_nothing_can_be_preloaded_from_is_an_error(folder, tmp_path, monkeypatch):
+    place = tmp_path / folder
+    place.mkdir()
+    (place / preload.LIBRARY).touch()
+    monkeypatch.setattr(preload.program, "find_built", lambda name: place / name)
+    with pytest.raises(preload.LaunchError, match="blanks and colons separate") as error:
+        preload.library()
+    assert str(place) in str(error.value)
 
 
 @both_families

@@ -1,9 +1,13 @@
 """`latecomer run`: what is wrong or without effect is refused before a job starts."""
 
+import json
+from pathlib import Path
+
 import pytest
 from latecomer import cli
 from latecomer.command.declare import UsageError
-from latecomer.launch.dropin import Comparison, Ended
+from latecomer.launch import processes
+from latecomer.launch.dropin import Comparison, Ended, Wishes, run_once
 from latecomer.verbs.settings import claimed
 from trace_helpers import Files, arrivals_and_exits
 
@@ -101,6 +105,53 @@ def test_the_verdict_of_a_comparison_follows_from_the_times_shown(without, with_
     assert verdict == says
     first, _, third = (float(line.split()[1]) for line in times)
     assert found.gain == pytest.approx(1 - third / first)
+
+
+@pytest.mark.parametrize(("wishes", "off", "observes", "said"), [
+    (Wishes(), False, False, ""),
+    (Wishes(), False, True, ""),  # as the environment says
+    (Wishes(observe=True), False, True, ""),
+    (Wishes(observe=True), False, False, "carried out collectives in a run that was to be observed"),
+    (Wishes(observe=False), False, False, ""),
+    (Wishes(observe=False), False, True, "the library only observed in a run with it"),
+    (Wishes(), True, False, "the library was active in a run without it"),
+    (Wishes(), True, True, "the library was active in a run without it"),
+])  # fmt: skip
+def test_ranks_that_did_something_else_are_noticed(
+    wishes, off, observes, said, launcher, monkeypatch
+):
+    seen = []
+
+    def ranks(words, *, env, deadline, quiet):
+        seen.append((words, env["LATECOMER"]))
+        job = {"active": True, "observes": observes, "ranks": 2}
+        Path(env["LATECOMER_SUMMARY"]).write_text(json.dumps(job))
+        return 0
+
+    monkeypatch.setenv("LATECOMER", "observe")
+    monkeypatch.setattr(processes, "run", ranks)
+    ended = run_once([str(launcher), "./app"], wishes, off=off, deadline=None)
+    words, mode = seen[0]
+    assert mode == ("off" if off else "on" if wishes.observe is False else "observe")
+    assert f"LATECOMER={mode}" in words
+    assert said in ended.unlike
+    assert bool(ended.unlike) == bool(said)
+
+
+def test_observing_is_not_compared_with_observing(launcher, monkeypatch, capsys):
+    def ranks(words, *, env, deadline, quiet):
+        job = {"active": True, "observes": True, "ranks": 2}
+        if env["LATECOMER"] != "off":
+            Path(env["LATECOMER_SUMMARY"]).write_text(json.dumps(job))
+        return 0
+
+    monkeypatch.setattr(processes, "run", ranks)
+    assert cli.run(["run", "--compare", "--", str(launcher), "./app"]) == 1
+    said = capsys.readouterr()
+    assert "there is no comparison, since the library only observed in a run with it" in " ".join(
+        said.err.split()
+    )
+    assert not said.out
 
 
 def test_an_interrupted_run_says_where_its_trace_is(tmp_path, monkeypatch, capsys):

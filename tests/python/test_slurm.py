@@ -65,7 +65,11 @@ LATECOMER=off srun -n 2 --mpi=pmix --latecomer=observe {app}; echo option
 LD_PRELOAD=libm.so.6 srun -n 2 --latecomer=observe sh -c 'echo $LATECOMER $LD_PRELOAD'
 srun -n 2 --mpi=pmix --latecomer=often {app}; echo wrong
 """
-BATCH = "srun --mpi=pmix {app}; echo job; srun --mpi=pmix --latecomer=off {app}; echo step"
+BATCH = """#!/bin/sh
+srun --mpi=pmix {app}; echo job
+srun --mpi=pmix --latecomer=off {app}; echo step
+{command} run --off -- srun --mpi=pmix {app}; echo asked
+"""
 
 
 def test_the_plug_in_switches_jobs_and_steps(with_slurm, tmp_path):
@@ -76,7 +80,7 @@ def test_the_plug_in_switches_jobs_and_steps(with_slurm, tmp_path):
     (tmp_path / "app.c").write_text(APP)
     app, out = tmp_path / "app", tmp_path / "out"
     subprocess.run(["mpicc.openmpi", tmp_path / "app.c", "-o", app], check=True)
-    (tmp_path / "batch").write_text("#!/bin/sh\n" + BATCH.format(app=app))
+    (tmp_path / "batch").write_text(BATCH.format(app=app, command=ROOT / "latecomer"))
     words = STEPS.format(app=app) + f"sbatch -n 2 --latecomer=observe -o {out} {tmp_path}/batch"
     job = call("slurm", "--nodes", "2", "--", "sh", "-c", words)
     if "mpi/pmix" in job.stderr and "not found" in job.stderr:
@@ -92,7 +96,8 @@ def test_the_plug_in_switches_jobs_and_steps(with_slurm, tmp_path):
     assert "--latecomer: 'often' is not usable; right would be observe, auto or off" in job.stderr
     assert job.stderr.count("'often'") == 1
     steps = [line for line in out.read_text().splitlines() if not line.startswith("latecomer: ")]
-    assert steps == ["observe yes", "observe yes", "job", "off -", "off -", "step"]
+    assert steps[:6] == ["observe yes", "observe yes", "job", "off -", "off -", "step"]
+    assert "the library was active in a run without it" in " ".join(out.read_text().split())
 
 
 def test_jobs_of_sbatch_are_waited_for_and_nothing_is_left(with_slurm, tmp_path):

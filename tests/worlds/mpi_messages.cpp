@@ -120,6 +120,10 @@ int PMPI_Cancel(MPI_Request* request) {
   found->done = state->scheduler.now();
   return MPI_SUCCESS;
 }
+int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
+  *flag = status->count_hi_and_cancelled;
+  return MPI_SUCCESS;
+}
 int PMPI_Request_free(MPI_Request* request) {
   const Entered state("MPI_Request_free");
   if (state->request(*request)->done <= state->scheduler.now()) {
@@ -178,33 +182,19 @@ int PMPI_Sendrecv(const void* sent, int send_count, MPI_Datatype send_type, int 
   return code != MPI_SUCCESS ? code : other;
 }
 
-int PMPI_Pack_c(const void* in, MPI_Count count, MPI_Datatype type, void* out, MPI_Count,
-                MPI_Count* position, MPI_Comm) {
-  const auto size = count * Within()->size_of(type);
+int PMPI_Pack(const void* in, int count, MPI_Datatype type, void* out, int, int* position,
+              MPI_Comm) {
+  const auto size = static_cast<std::size_t>(count * Within()->size_of(type));
   std::memcpy(static_cast<char*>(out) + *position, in, size);
-  *position += size;
+  *position += static_cast<int>(size);
   return MPI_SUCCESS;
 }
-int PMPI_Unpack_c(const void* in, MPI_Count, MPI_Count* position, void* out, MPI_Count count,
-                  MPI_Datatype type, MPI_Comm) {
-  const auto size = count * Within()->size_of(type);
+int PMPI_Unpack(const void* in, int, int* position, void* out, int count, MPI_Datatype type,
+                MPI_Comm) {
+  const auto size = static_cast<std::size_t>(count * Within()->size_of(type));
   std::memcpy(out, static_cast<const char*>(in) + *position, size);
-  *position += size;
+  *position += static_cast<int>(size);
   return MPI_SUCCESS;
-}
-int PMPI_Pack(const void* in, int count, MPI_Datatype type, void* out, int room, int* position,
-              MPI_Comm comm) {
-  MPI_Count at = *position;
-  const int code = PMPI_Pack_c(in, count, type, out, room, &at, comm);
-  *position = static_cast<int>(at);
-  return code;
-}
-int PMPI_Unpack(const void* in, int room, int* position, void* out, int count, MPI_Datatype type,
-                MPI_Comm comm) {
-  MPI_Count at = *position;
-  const int code = PMPI_Unpack_c(in, room, &at, out, count, type, comm);
-  *position = static_cast<int>(at);
-  return code;
 }
 
 }  // extern "C"

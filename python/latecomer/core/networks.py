@@ -6,6 +6,7 @@ A saved network is a text file: comments that say where it was measured, as `# p
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,10 +63,25 @@ class Saved:
 
 
 def default_path() -> Path:
-    """The file in which calibrate saves the network, and from which others read it."""
+    """The file in which calibrate saves the network, and from which others read it.
+
+    Raises NetworkError where nothing says which folder that is.
+    """
     config = variable("XDG_CONFIG_HOME") or ""
-    folder = Path(config) if config.startswith("/") else Path.home() / ".config"
+    try:
+        folder = Path(config) if config.startswith("/") else Path.home() / ".config"
+    except RuntimeError:
+        raise NetworkError("no home folder", "HOME is not set", "set XDG_CONFIG_HOME") from None
     return folder / "latecomer" / "network"
+
+
+def _calibrated() -> Saved | None:
+    """The network that calibrate has saved, if there is one. Raises NetworkError."""
+    try:
+        path = default_path()
+    except NetworkError:
+        return None
+    return load(path) if os.access(path, os.F_OK) else None
 
 
 def load(path: Path) -> Saved:
@@ -109,10 +125,8 @@ def chosen(given: str) -> Named:
         return _named(given, "as named")
     if found := variable(VARIABLE):
         return _named(found, VARIABLE)
-    if default_path().exists():
-        saved = load(default_path())
-        return Named(saved.text, saved.source)
-    return UNNAMED
+    saved = _calibrated()
+    return Named(saved.text, saved.source) if saved else UNNAMED
 
 
 def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
@@ -122,9 +136,8 @@ def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
     """
     if found := variable(VARIABLE):
         return _named(found, VARIABLE)
-    if not default_path().exists():
+    if not (saved := _calibrated()):
         return assumed
-    saved = load(default_path())
     here = (place, str(ranks)) == (saved.facts.get("place"), saved.facts.get("ranks"))
     if here and saved.facts.get("mpi", "").split(" ")[0] == family:
         return Named(saved.text, saved.source)

@@ -29,7 +29,7 @@ class Wishes:
     report: Path | None = None
     rules: Path | None = None
     trace: Path | None = None
-    observe: bool = False
+    observe: bool | None = None  # False: to carry out calls, whatever the environment says
     verbose: bool = False
     wisdom: Path | None = None
     messages: bool = True  # in the trace, if there is one
@@ -47,7 +47,7 @@ class Wishes:
             "LATECOMER_RULES": str(self.rules.resolve()) if self.rules else None,
             "LATECOMER_TRACE": str(self.trace.resolve()) if self.trace else None,
             "LATECOMER_WISDOM": str(self.wisdom.absolute()) if self.wisdom else None,
-            "LATECOMER": "observe" if self.observe else None,
+            "LATECOMER": None if self.observe is None else "observe" if self.observe else "on",
         }
         if self.verbose and not self.report:
             named["LATECOMER_STATS"] = "1"
@@ -69,6 +69,7 @@ class Ended:
     summary: Mapping[str, Any] | None = None  # as rank 0 wrote it; None: it did not
     begun: bool = False  # a rank began MPI with the library
     why: str = ""  # it was inactive, if that was told
+    unlike: str = ""  # the ranks did something else than was asked
 
 
 def run_once(
@@ -85,21 +86,36 @@ def run_once(
     """
     with tempfile.TemporaryDirectory(prefix="latecomer-run-") as folder:
         summary = Path(folder) / "summary.json"
-        words, variables = list(command), dict(os.environ)
-        if not off:
+        if off:  # a site's module or plug-in may preload the library
+            named = {"LATECOMER": "off", "LATECOMER_SUMMARY": str(summary)}
+            words = preload.with_variables(command, named)
+        else:
             named = wishes.variables() | {"LATECOMER_SUMMARY": str(summary)}
             if quiet:
                 named.setdefault("LATECOMER_STATS", "0")
             library = preload.library(messages=_traces_messages(wishes, named))
             words = preload.preloading(command, library, named)
-            variables |= named
         begin = time.monotonic()
-        code = processes.run(words, env=variables, deadline=deadline, quiet=quiet)
+        code = processes.run(words, env=os.environ | named, deadline=deadline, quiet=quiet)
         seconds = time.monotonic() - begin
         told = _read(summary)
     if told is None or not told.get("active"):
         return Ended(code, seconds, None, told is not None, str((told or {}).get("why", "")))
-    return Ended(code, seconds, told if "ranks" in told else None, True)
+    unlike = _unlike(bool(told.get("observes")), wishes, off=off)
+    return Ended(code, seconds, told if "ranks" in told else None, True, unlike=unlike)
+
+
+def _unlike(observed: bool, wishes: Wishes, *, off: bool) -> str:
+    """The difference between an active library and what was asked; empty if there is none."""
+    if off:
+        found = "the library was active in a run without it"
+    elif wishes.observe and not observed:
+        found = "the library carried out collectives in a run that was to be observed"
+    elif wishes.observe is False and observed:
+        found = "the library only observed in a run with it"
+    else:
+        return ""
+    return f"{found}: the option --latecomer of Slurm's job or step comes first; leave it out"
 
 
 def preload_variables(wishes: Wishes) -> dict[str, str]:
@@ -210,7 +226,7 @@ def compare(
     progress: Callable[[str], None],
 ) -> Comparison | Ended:
     """Run the turns. A run ends the comparison, and is returned, if it fails, or if the library
-    was not active in it though it should be: then there is nothing to compare.
+    did not do in it what it should: then there is nothing to compare.
 
     With a folder for traces all runs are traced into folders of it; in those without latecomer the
     library only observes.
@@ -226,7 +242,7 @@ def compare(
             quiet = turn > 0 or kind != "without"
             own, off = _own(wishes, kind, turn)
             ended = run_once(command, own, off=off, deadline=deadline, quiet=quiet)
-            if ended.code != 0 or (not off and ended.summary is None):
+            if ended.code != 0 or ended.unlike or (not off and ended.summary is None):
                 return ended
             times[kind].append(ended.seconds)
             last = ended if kind == "with" else last

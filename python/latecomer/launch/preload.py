@@ -20,14 +20,30 @@ _SANITIZER = re.compile(r"lib(clang_rt\.)?(a|hwa|l|m|t|ub)san")
 _SANITIZER_OPTIONS = "ASAN_OPTIONS"
 _ANY_ORDER = "verify_asan_link_order=0"
 _SLURM = ("srun",)
+_SRUN_VALUED = "ABCDFGJLMNSTUWbcdeimnopqrtwx"  # letters of options with a value
+# Options without one, or whose value, if any, follows "=" (man srun of Slurm 22.05 to 25.05).
+_SRUN_FLAGS = re.compile(
+    "compress|contiguous|disable-status|exact|exclusive|external-launcher|get-user-env|help|hold|"
+    "immediate|kill-on-bad-exit|label|latecomer|multi-prog|nice|no-allocate|no-kill|overcommit|"
+    "overlap|oversubscribe|preserve-env|propagate|pty|quiet|quit-on-interrupt|reboot|resv-ports|"
+    "send-libs|spread-job|stepmgr|test-only|unbuffered|usage|use-min-nodes|verbose|version|whole|"
+    "x11"
+)
 _HYDRA_SIGNS = ("HYDRA", "Intel(R) MPI")
 
 
 def library(*, messages: bool = False) -> Path:
     """The drop-in library; `messages`: the one that traces them. LaunchError: it is not there."""
     name = WITH_MESSAGES if messages else LIBRARY
-    if path := program.find_built(name):
-        return path.resolve()
+    if found := program.find_built(name):
+        path = found.resolve()
+        if re.search(r"[\s:]", str(path)):
+            raise LaunchError(
+                "no process can preload the drop-in library: blanks and colons separate paths",
+                path,
+                "install latecomer, or put the clone, in another folder",
+            )
+        return path
     raise LaunchError(
         "the drop-in library is not built",
         name,
@@ -66,8 +82,14 @@ def _joined(path: Path, others: Sequence[str]) -> str:
 
 def _take_settings(command: Sequence[str], name: str) -> tuple[list[str], list[str]]:
     """The command without the launcher's options that set a variable for ranks, and its values."""
+    if Path(command[0]).name in _SLURM:
+        exported, others = _exports(command)
+        sets = f"{name}="
+        values = [part.removeprefix(sets) for part in exported if part.startswith(sets)]
+        kept = [part for part in exported if not part.startswith(sets)] or ["NONE"]
+        return [command[0], f"--export={','.join(kept)}", *others], values
     words: list[str] = []
-    values: list[str] = []
+    values = []
     rest = list(command)
     while rest:
         word = rest.pop(0)
@@ -77,11 +99,6 @@ def _take_settings(command: Sequence[str], name: str) -> tuple[list[str], list[s
         elif word in ("-genv", "-env", "--genv", "--env") and rest[:1] == [name] and len(rest) > 1:
             values.append(rest[1])
             del rest[:2]
-        elif word.startswith("--export=") and f"{name}=" in word:
-            parts = word.removeprefix("--export=").split(",")
-            values += [part.partition("=")[2] for part in parts if part.startswith(f"{name}=")]
-            kept = [part for part in parts if not part.startswith(f"{name}=")]
-            words += [f"--export={','.join(kept)}"] if kept else []
         else:
             words.append(word)
     return words, values
@@ -138,13 +155,36 @@ def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[
 def _of_slurm(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     """srun takes one list of variables. It separates them by commas, which a value may hold: so
     ours come by srun's own environment, as long as the command takes that over."""
-    asked = [word.removeprefix("--export=") for word in command if word.startswith("--export=")]
-    parts = asked[-1].split(",") if asked else ["ALL"]
-    parts = [part for part in parts if part != "NONE"]
-    named = (VARIABLE, _SANITIZER_OPTIONS) if "ALL" in parts else tuple(settings)
+    exported, words = _exports(command)
+    named = (VARIABLE, _SANITIZER_OPTIONS) if "ALL" in exported else tuple(settings)
     ours = [f"{name}={settings[name]}" for name in named if name in settings]
-    rest = [word for word in command[1:] if not word.startswith("--export=")]
-    return [command[0], f"--export={','.join([*parts, *ours])}", *rest]
+    kept = [part for part in exported if part != "NONE"]
+    return [command[0], f"--export={','.join([*kept, *ours])}", *words]
+
+
+def _exports(command: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The variables that srun gives to ranks, as its option names them, and its other words."""
+    exported = os.environ.get("SLURM_EXPORT_ENV") or "ALL"
+    words: list[str] = []
+    rest = list(command[1:])
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
+        option = [rest.pop(0)]
+        if _takes_next(option[0]) and rest:
+            option.append(rest.pop(0))
+        name, _, value = "=".join(option).partition("=")
+        if name == "--export":
+            exported = value
+        else:
+            words += option
+    return exported.split(","), [*words, *rest]
+
+
+def _takes_next(option: str) -> bool:
+    """True if the value of srun's option is the word behind it."""
+    if option.startswith("--"):
+        return "=" not in option and not _SRUN_FLAGS.fullmatch(option[2:])
+    valued = next((i for i, letter in enumerate(option) if letter in _SRUN_VALUED), None)
+    return valued == len(option) - 1
 
 
 def _words_for(launcher: str, settings: Mapping[str, str]) -> tuple[list[str], bool]:

@@ -115,7 +115,8 @@ class _Record:
 
     def __init__(self, group: Any, every: int) -> None:
         ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
-        self._group = dist.new_group(ranks, backend="gloo")
+        # Other ranks may make groups of theirs meanwhile, or none.
+        self._group = dist.new_group(ranks, backend="gloo", use_local_synchronization=True)
         self._ranks, self._every = ranks, every
         self._me = ranks.index(dist.get_rank())
         self._entries: list[list[float]] = []  # of [arrival, exit]

@@ -62,6 +62,7 @@ def calibrate(asked: Options) -> int:
         raise OptionError("--network with calibrate", asked.network, remedy)
     if asked.save and asked.no_save:
         raise OptionError("--save and --no-save both given", asked.save, "give one of them")
+    saved_as = None if asked.no_save else asked.save or default_path()
     outputs = [*(asked.output or ()), *filter(None, (asked.keep, asked.save))]
     result.check_paths(outputs, asked.plot or (), (".svg", ".png"))
     length = _length(asked.budget)
@@ -79,8 +80,8 @@ def calibrate(asked: Options) -> int:
 
         for path in asked.plot:
             plot.save(found, path)
-    if not asked.no_save:
-        found.save(asked.save or default_path())
+    if saved_as:
+        found.save(saved_as)
     return 0
 
 

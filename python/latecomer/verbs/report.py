@@ -371,7 +371,14 @@ def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | 
     from ..core import networks
     from ..report.analysis.what_if import what_if
 
-    named, found = networks.chosen(network), seen.found
+    found = seen.found
+    try:
+        named = networks.chosen(network)
+    except ValueError as error:
+        if network:
+            raise
+        say(f"no what-if: {error}")  # of the environment or the saved file: the rest is right
+        return None
     if math.isinf(found.clock_error):
         say("no what-if: the clocks of some ranks are not comparable")
         return None

@@ -106,8 +106,8 @@ class Options:
 
         return Wishes(
             self.algorithm, self.reproducible, self.progress, self.min_bytes, self.output,
-            self.rules, self.trace, self.observe, self.verbose, self.wisdom, not self.no_messages,
-            self.wait,
+            self.rules, self.trace, self.observe or (False if self.compare else None),
+            self.verbose, self.wisdom, not self.no_messages, self.wait,
         )  # fmt: skip
 
     def check(self) -> None:
@@ -236,6 +236,8 @@ def _run(command: list[str], wishes: Wishes, asked: Options) -> int:
     except DeadlineError as error:
         remedy = f"{error.remedy}; {kept(trace)}"
         raise DeadlineError(error.what, error.value, remedy) from None
+    if ended.unlike:
+        say(ended.unlike)
     answer = None if off else _answer(command, ended, trace, asked.html)
     if asked.json:
         value = {"code": ended.code, "seconds": ended.seconds, "job": ended.summary}
@@ -300,17 +302,18 @@ def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") 
 def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
     from ..launch.dropin import Comparison, compare
     from .compare import compare_traces, comparison_json
+    from .settings import claimed
 
     turns = asked.turns or _TURNS
-    if asked.trace:
-        asked.trace.mkdir(mode=0o700, exist_ok=True)
-    result = compare(command, wishes, turns=turns, deadline=asked.deadline, progress=say)
+    with claimed(asked.trace):
+        result = compare(command, wishes, turns=turns, deadline=asked.deadline, progress=say)
     if not isinstance(result, Comparison):
         if result.code:
             say(f"a run failed with exit code {result.code}; its output is above, or run it alone")
             return result.code
-        say("there is no comparison, since the library was not active in a run that should have "
-            f"it: {why_inactive(command, result)}")  # fmt: skip
+        inactive = "the library was not active in a run that should have it"
+        why = result.unlike or f"{inactive}: {why_inactive(command, result)}"
+        say(f"there is no comparison, since {why}")
         return 1
     traces = None
     if not asked.json:

@@ -264,17 +264,21 @@ static function find(int place, enum spelling spelling, const void* caller) {
   return found;
 }
 
-/* Where the program called: a Fortran function of the MPI library's, which this library passes on,
- * calls one of C. */
+/* True in a Fortran function that this library has passed on: it calls one of C for the program. */
+static inline int is_within_fortran(const struct under_way* outer, const char* frame) {
+  return is_of_fortran[outer->place] && frame < outer->frame;
+}
+
+/* Where the program called. */
 static inline const void* programs_caller(const void* caller, const struct under_way* outer,
                                           const char* frame) {
-  if (!has_messages || !is_of_fortran[outer->place] || frame >= outer->frame) return caller;
-  return outer->caller;
+  return is_within_fortran(outer, frame) ? outer->caller : caller;
 }
 
 /* True if a call by PMPI_ goes on to the MPI library. A tool may call from other code than its
  * wrapper's: then the same function of ours is under way. */
 static inline int is_inner(int place, const char* here, const void* caller) {
+  if (is_within_fortran(&under_way, here)) return 0;
   if (is_in_inner_code(caller)) return 1;
   return tools_behind && under_way.place == place && here < under_way.frame;
 }

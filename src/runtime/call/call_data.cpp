@@ -1,8 +1,11 @@
 #include "runtime/call/call_data.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
-#include <utility>
+#include <optional>
+
+#include "runtime/call/host_buffers.hpp"
 
 namespace latecomer {
 namespace {
@@ -13,47 +16,77 @@ char* at(const void* buffer, MPI_Aint offset) {
   return const_cast<char*>(static_cast<const char*>(buffer)) + offset;
 }
 
-// A single element may be longer than an int counts: MPI 4 packs it, earlier ones cannot.
-#if MPI_VERSION >= 4
-using Packed = MPI_Count;
-constexpr auto pack_piece = PMPI_Pack_c;
-constexpr auto unpack_piece = PMPI_Unpack_c;
-#else
-using Packed = int;
-constexpr auto pack_piece = PMPI_Pack;
-constexpr auto unpack_piece = PMPI_Unpack;
-#endif
+/// Packed data of any length.
+class PackedType {
+ public:
+  explicit PackedType(Count bytes) {
+    constexpr int kPiece = 1 << 20;
+    PMPI_Type_contiguous(kPiece, MPI_PACKED, &piece_);
+    const int lengths[] = {static_cast<int>(bytes / kPiece), static_cast<int>(bytes % kPiece)};
+    const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes / kPiece * kPiece)};
+    const MPI_Datatype types[] = {piece_, MPI_PACKED};
+    PMPI_Type_create_struct(2, lengths, places, types, &type_);
+    PMPI_Type_commit(&type_);
+  }
+  ~PackedType() {
+    PMPI_Type_free(&type_);
+    PMPI_Type_free(&piece_);
+  }
+  PackedType(const PackedType&) = delete;
+  PackedType& operator=(const PackedType&) = delete;
 
-/// Calls work(address, elements, bytes, how many bytes) for parts that MPI takes at once.
-template <class Work>
-int in_pieces(const void* buffer, Count count, const Layout& layout, char* bytes, Work work) {
+  [[nodiscard]] MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype piece_ = MPI_DATATYPE_NULL;
+  MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// Calls work(address, elements, bytes, how many bytes) for parts that MPI packs at once. A single
+/// element that is too long for that goes as a message of this rank to itself: move(address, bytes,
+/// their datatype).
+template <class Work, class Move>
+int in_pieces(const void* buffer, Count count, const Layout& layout, char* bytes, Work work,
+              Move move) {
   if (layout.size == 0) return MPI_SUCCESS;
-  if (!std::in_range<Packed>(layout.size)) return MPI_ERR_COUNT;
+  std::optional<PackedType> packed;
+  if (layout.size > INT_MAX) packed.emplace(layout.size);
   const Count max = std::max<Count>(1, kAtOnce / layout.size);
   int code = MPI_SUCCESS;
   for (Count done = 0; done < count && code == MPI_SUCCESS; done += max) {
     const Count now = std::min(max, count - done);
-    code = work(at(buffer, done * layout.extent), static_cast<int>(now), bytes + done * layout.size,
-                static_cast<Packed>(now * layout.size));
+    char* const elements = at(buffer, done * layout.extent);
+    char* const place = bytes + done * layout.size;
+    code = packed
+               ? move(elements, place, packed->get())
+               : work(elements, static_cast<int>(now), place, static_cast<int>(now * layout.size));
   }
   return code;
 }
 
 int pack(const void* from, Count count, const Layout& layout, char* to, MPI_Comm comm) {
-  return in_pieces(from, count, layout, to,
-                   [&](const void* user, int now, char* bytes, Packed size) {
-                     Packed position = 0;
-                     return pack_piece(user, now, layout.type, bytes, size, &position, comm);
-                   });
+  return in_pieces(
+      from, count, layout, to,
+      [&](const void* user, int now, char* bytes, int size) {
+        int position = 0;
+        return PMPI_Pack(user, now, layout.type, bytes, size, &position, comm);
+      },
+      [&](const void* user, char* bytes, MPI_Datatype packed) {
+        return send_to_self(user, 1, layout.type, bytes, 1, packed);
+      });
 }
 
 // NOLINTNEXTLINE(misc-const-correctness): MPI writes there
 int unpack(const char* from, Count count, const Layout& layout, void* to, MPI_Comm comm) {
-  return in_pieces(to, count, layout, const_cast<char*>(from),
-                   [&](void* user, int now, const char* bytes, Packed size) {
-                     Packed position = 0;
-                     return unpack_piece(bytes, size, &position, user, now, layout.type, comm);
-                   });
+  return in_pieces(
+      to, count, layout, const_cast<char*>(from),
+      [&](void* user, int now, const char* bytes, int size) {
+        int position = 0;
+        return PMPI_Unpack(bytes, size, &position, user, now, layout.type, comm);
+      },
+      [&](void* user, const char* bytes, MPI_Datatype packed) {
+        return send_to_self(bytes, 1, packed, user, 1, layout.type);
+      });
 }
 
 /// Bytes that need not be cleared: all of them will be written.
@@ -67,7 +100,7 @@ CallData::CallData(const Call& call, const Problem& planned, Rank me)
     : call_(call), problem_(planned), planned_in_place_(planned.in_place_at(me)), me_(me) {
   problem_.in_place = call.in_place();
   if (combines(call.collective)) {
-    input_ = call.in_place() ? nullptr : call.sendbuf;
+    input_ = problem_.in_place_at(me) ? nullptr : call.sendbuf;
     output_ = call.recvbuf;
   } else {
     place_input();

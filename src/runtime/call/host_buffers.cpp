@@ -188,8 +188,7 @@ bool is_device_memory(const void* address) {
 
 namespace {
 
-/// A communicator of this rank alone: messages on MPI_COMM_SELF might meet the program's. A
-/// duplicate would call the copy functions of the program's attributes.
+/// A duplicate of MPI_COMM_SELF would call the copy functions of the program's attributes.
 MPI_Comm make_own_comm() {
   MPI_Comm comm = MPI_COMM_NULL;
   PMPI_Comm_split(MPI_COMM_SELF, 0, 0, &comm);
@@ -197,10 +196,18 @@ MPI_Comm make_own_comm() {
   return comm;
 }
 
-MPI_Comm own_comm() {
+}  // namespace
+
+int send_to_self(const void* from, int count, MPI_Datatype type, void* to, int count_there,
+                 MPI_Datatype type_there) {
   static const MPI_Comm comm = make_own_comm();
-  return comm;
+  static std::mutex guard;  // messages of two threads must not meet
+  const std::lock_guard hold(guard);
+  return native_calls.sendrecv(from, count, type, 0, 0, to, count_there, type_there, 0, 0, comm,
+                               MPI_STATUS_IGNORE);
 }
+
+namespace {
 
 char* moved(const void* buffer, MPI_Aint offset) {
   return const_cast<char*>(static_cast<const char*>(buffer)) + offset;
@@ -318,9 +325,8 @@ void HostBuffers::transfer(Copy& copy, bool to_host) {
       const MPI_Aint offset = (block.first + done) * layout.extent;
       char* const device = moved(copy.device, offset);
       char* const host = copy.host + offset;
-      code_ = native_calls.sendrecv(to_host ? device : host, now, copy.type, 0, 0,
-                                    to_host ? host : device, now, copy.type, 0, 0, own_comm(),
-                                    MPI_STATUS_IGNORE);
+      code_ = send_to_self(to_host ? device : host, now, copy.type, to_host ? host : device, now,
+                           copy.type);
     }
   }
 }

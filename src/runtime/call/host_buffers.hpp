@@ -21,6 +21,11 @@ namespace latecomer {
 /// True if a buffer that counts on this rank is memory of a device.
 [[nodiscard]] bool passes_device_memory(const Call& call, Rank ranks, Rank me);
 
+/// Copies elements by a message of this rank to itself: MPI_COMM_SELF might hold messages of the
+/// program's. Returns MPI's code. Threads may call it at once.
+int send_to_self(const void* from, int count, MPI_Datatype type, void* to, int count_there,
+                 MPI_Datatype type_there);
+
 class HostBuffers {
  public:
   /// Copies what the call reads. `copies`: whether the call passes memory of a device; if not,

@@ -7,24 +7,30 @@
 namespace latecomer {
 namespace {
 
+// An MPICH older than that of the build may lack them.
 #if MPI_VERSION >= 4
-using Number = MPI_Count;  // for the number of a datatype's arguments
-#else
-using Number = int;
+#pragma weak PMPI_Type_get_envelope_c
+#pragma weak PMPI_Type_get_contents_c
 #endif
 
 /// The number of integers, addresses and datatypes that made a datatype. If they were given as
 /// MPI_Count, only the functions for MPI_Count may be asked.
 struct Envelope {
-  Number integers = 0, addresses = 0, large = 0, types = 0;
+  MPI_Count integers = 0, addresses = 0, large = 0, types = 0;
   int combiner = MPI_COMBINER_NAMED;
 
   explicit Envelope(MPI_Datatype type) {
 #if MPI_VERSION >= 4
-    PMPI_Type_get_envelope_c(type, &integers, &addresses, &large, &types, &combiner);
-#else
-    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    if (PMPI_Type_get_envelope_c != nullptr) {
+      PMPI_Type_get_envelope_c(type, &integers, &addresses, &large, &types, &combiner);
+      return;
+    }
 #endif
+    int numbers[3] = {0, 0, 0};
+    PMPI_Type_get_envelope(type, &numbers[0], &numbers[1], &numbers[2], &combiner);
+    integers = numbers[0];
+    addresses = numbers[1];
+    types = numbers[2];
   }
 };
 
@@ -41,16 +47,20 @@ class Contents {
   Contents(MPI_Datatype type, const Envelope& envelope) : types_(place(envelope.types)) {
     std::vector<int> integers(place(envelope.integers));
     std::vector<MPI_Aint> addresses(place(envelope.addresses));
-#if MPI_VERSION >= 4
     std::vector<MPI_Count> large(place(envelope.large));
-    PMPI_Type_get_contents_c(type, envelope.integers, envelope.addresses, envelope.large,
-                             envelope.types, integers.data(), addresses.data(), large.data(),
-                             types_.data());
-    numbers_.assign(large.begin(), large.end());
-#else
-    PMPI_Type_get_contents(type, envelope.integers, envelope.addresses, envelope.types,
-                           integers.data(), addresses.data(), types_.data());
+#if MPI_VERSION >= 4
+    if (PMPI_Type_get_contents_c != nullptr) {
+      PMPI_Type_get_contents_c(type, envelope.integers, envelope.addresses, envelope.large,
+                               envelope.types, integers.data(), addresses.data(), large.data(),
+                               types_.data());
+    } else
 #endif
+    {
+      PMPI_Type_get_contents(type, static_cast<int>(envelope.integers),
+                             static_cast<int>(envelope.addresses), static_cast<int>(envelope.types),
+                             integers.data(), addresses.data(), types_.data());
+    }
+    numbers_.assign(large.begin(), large.end());
     numbers_.insert(numbers_.end(), integers.begin(), integers.end());
     numbers_.insert(numbers_.end(), addresses.begin(), addresses.end());
   }

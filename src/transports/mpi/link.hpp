@@ -105,21 +105,24 @@ class Tags {
   static constexpr int kReview = 5;    // execute.cpp
   static constexpr int kMemory = 6;    // node_sharing.hpp
 
-  explicit Tags(const Link& link) : numbers_(static_cast<std::uint64_t>(link.tags() - 1 - kLast)) {}
+  explicit Tags(const Link& link)
+      : numbers_(static_cast<std::uint64_t>(link.tags() - kFirsts - kNumberOfFirsts)) {}
 
-  [[nodiscard]] int first(std::uint64_t call) const { return within(call); }
-  /// The tag of the n-th message of a pair and direction.
+  /// First messages have numbers of their own: a receive of one may be posted after those of later
+  /// messages, which it must not match.
+  [[nodiscard]] static int first(std::uint64_t call) {
+    return kFirsts + static_cast<int>(call % kNumberOfFirsts);
+  }
+  /// The tag of the n-th message of a pair and direction; the first one has n = 0.
   [[nodiscard]] int of(std::uint64_t call, std::uint64_t plan_hash, std::uint32_t n) const {
-    return within(call * kStride + n + plan_hash % numbers_);
+    const std::uint64_t number = call * kStride + n + plan_hash % numbers_;
+    return kFirsts + kNumberOfFirsts + static_cast<int>(number % numbers_);
   }
 
  private:
-  static constexpr int kLast = kMemory;
+  static constexpr int kFirsts = kMemory + 1;
+  static constexpr int kNumberOfFirsts = 512;
   static constexpr std::uint64_t kStride = 1021;
-
-  [[nodiscard]] int within(std::uint64_t number) const {
-    return kLast + 1 + static_cast<int>(number % numbers_);
-  }
 
   std::uint64_t numbers_;
 };

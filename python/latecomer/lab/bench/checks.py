@@ -131,8 +131,8 @@ def _bench(family: str) -> Finding:
 def _dropin() -> Finding:
     try:
         path = preload.library()
-    except UserError:
-        return Finding(_DROPIN, False, "not built", BUILD)
+    except UserError as error:
+        return Finding(_DROPIN, False, f"{error.what}: {error.value}", error.remedy)
     if not _loads(path):
         return Finding(_DROPIN, False, f"{path} cannot be loaded", "install it for this system")
     return Finding(_DROPIN, True, f"{path}, which a process loads")
