@@ -55,11 +55,11 @@ int in_pieces(const void* buffer, Count count, const Layout& layout, char* bytes
   int code = MPI_SUCCESS;
   for (Count done = 0; done < count && code == MPI_SUCCESS; done += max) {
     const Count now = std::min(max, count - done);
-    char* const elements = at(buffer, done * layout.extent);
-    char* const place = bytes + done * layout.size;
-    code = packed
-               ? move(elements, place, packed->get())
-               : work(elements, static_cast<int>(now), place, static_cast<int>(now * layout.size));
+    const MPI_Aint offset = done * layout.extent;
+    const Count place = done * layout.size;
+    code = packed ? move(at(buffer, offset), bytes + place, packed->get())
+                  : work(at(buffer, offset), static_cast<int>(now), bytes + place,
+                         static_cast<int>(now * layout.size));
   }
   return code;
 }
