@@ -9,6 +9,7 @@
 
 #include "base/arithmetic.hpp"
 #include "base/json.hpp"
+#include "capi/mpi/guard.hpp"
 #include "dropin/fast_path.hpp"
 #include "dropin/handshake.hpp"
 #include "dropin/job_settings.hpp"
@@ -150,7 +151,8 @@ std::vector<ClockSample> ask_time(MPI_Comm comm) {
 /// when MPI begins and when it ends, and not in between, so that the program is left alone.
 class CommonTime {
  public:
-  /// Compares the clocks; collective over `comm`, which has the ranks of MPI_COMM_WORLD.
+  /// Compares the clocks, and adds that to the trace, if there is one; collective over `comm`,
+  /// which has the ranks of MPI_COMM_WORLD.
   void compare(MPI_Comm comm) {
     Rank me = 0;
     Rank ranks = 1;
@@ -162,6 +164,17 @@ class CommonTime {
     const ClockGroups groups = group_clocks(clocks, me);
     if (groups.leaders.size() == 1) return;
     const Rank leader = groups.mates.front();
+    learn(comm, groups, leader, me);
+    (void)guarded(MPI_ERR_OTHER, [&] {
+      if (leader != 0) trace::add_clock(MPI_COMM_WORLD, model_);
+      return MPI_SUCCESS;
+    });
+  }
+  /// From this rank's time to the common one.
+  [[nodiscard]] const ClockModel& model() const { return model_; }
+
+ private:
+  void learn(MPI_Comm comm, const ClockGroups& groups, Rank leader, Rank me) {
     if (me == 0) {
       for (const Rank each : groups.leaders) {
         if (each != 0) tell_time(comm, each);
@@ -179,10 +192,7 @@ class CommonTime {
       if (each != me) PMPI_Send(&model_, kBytes, MPI_BYTE, each, kTag, comm);
     }
   }
-  /// From this rank's time to the common one.
-  [[nodiscard]] const ClockModel& model() const { return model_; }
 
- private:
   ClockHistory history_;  // of the lowest rank of a clock
   ClockModel model_;
 };
@@ -267,11 +277,12 @@ void end_activity() {
   keep_short_calls();
   messages::end();
   fast_path.active = false;
+  const Seconds elapsed = monotonic_clock() - began;
+  const bool reported = ledger_is_kept();
+  if (reported) common_time().compare(shared_comm::link().comm());
   trace::end();
   tell_trouble(shared_comm::link().comm());
-  if (!ledger_is_kept()) return;
-  const Seconds elapsed = monotonic_clock() - began;
-  common_time().compare(shared_comm::link().comm());
+  if (!reported) return;
   JobSummary job =
       summarise_job(shared_comm::link().comm(), ledger_totals(), elapsed, common_time().model());
   job.observes = fast_path.observes;
@@ -325,12 +336,12 @@ void begin_activity() {
   fast_path.sleeps = asked_to_sleep() && !fast_path.observes;
   tell_settings(start.policy);
   if (rank == 0) note_begin("");
+  trace::report_to([](const std::string& line) { trouble() = line; });
   const bool reported = ledger_is_kept();
   if (reported) {
     common_time().compare(shared_comm::link().comm());
     stamps::keep();
   }
-  trace::report_to([](const std::string& line) { trouble() = line; });
   fast_path.counts = trace::is_on() || reported;  // either begins here
   tell_trouble(shared_comm::link().comm());
   began = monotonic_clock();

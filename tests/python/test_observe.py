@@ -9,6 +9,7 @@ import pytest
 from dropin_helpers import PATIENT, run_command, shared_library
 from lab_helpers import call
 from latecomer.launch import mpi, preload, program
+from latecomer.report.trace import read
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
 
@@ -301,24 +302,45 @@ def test_tables_where_they_are_asked_for(name, programs, tmp_path):
 
 @both_families
 def test_hosts_whose_clocks_differ(name, programs, tmp_path, namespaces):
-    """By hours, compared when MPI begins and when it ends."""
+    """By hours, compared when MPI begins and when it ends, for a trace, too."""
     if not Path("/proc/self/timens_offsets").exists():
         pytest.skip("no time namespaces in this kernel")
     file = tmp_path / "job.json"
     variables = [
         "LATECOMER=observe",
         f"LATECOMER_SUMMARY={file}",
+        f"LATECOMER_TRACE={tmp_path}/trace",
         f"LD_PRELOAD={preload.library()}",
     ]
     options = ["--nodes", "3", "--per-node", "2", "--rate", "200mbit", "--clock-skew", "9999s"]
     words = [programs(name), "barrier", "allreduce"]
     done = call("run", *options, "--mpi", name, "--quiet", "--", "env", *variables, *words)
+    assert max(read(tmp_path / "trace").clock_error) < 0.5
     assert done.returncode == 0, done.stderr
     job = json.loads(file.read_text())
     assert 0 < job["clock_error_s"] < 100
     assert job["last_rank"] == 1
     assert {(each["calls"], each["last"]) for each in job["places"]} == {(4, 4)}
     assert job["waiting_s"] < job["elapsed_s"]
+
+
+@both_families
+def test_hosts_whose_clocks_no_call_tells(name, programs, tmp_path, namespaces):
+    """Nobody waits for ranks in a broadcast but its root: the trace has the comparisons."""
+    if not Path("/proc/self/timens_offsets").exists():
+        pytest.skip("no time namespaces in this kernel")
+    variables = [
+        "LATECOMER=observe",
+        f"LATECOMER_TRACE={tmp_path}/trace",
+        f"LD_PRELOAD={preload.library()}",
+    ]
+    options = ["--nodes", "3", "--per-node", "2", "--rate", "200mbit", "--clock-skew", "9999s"]
+    words = [programs(name), "bcast"]
+    done = call("run", *options, "--mpi", name, "--quiet", "--", "env", *variables, *words)
+    assert done.returncode == 0, done.stderr
+    found = read(tmp_path / "trace")
+    assert 0 <= max(found.clock_error) < 100
+    assert max(found.begin) - min(found.begin) < 100 + max(found.clock_error)
 
 
 @both_families

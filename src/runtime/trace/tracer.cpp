@@ -89,12 +89,8 @@ Recorder* recorder() {
   return made;
 }
 
-/// Writes the communicator's clock where it has changed.
-void note_clock(CommState& state) {
-  if (!state.resources || !state.resources->clocks.ready()) return;
-  const ClockModel& model = state.resources->clocks.model();
-  if (state.trace.clock == model.origin) return;
-  state.trace.clock = model.origin;
+/// Writes how far this rank's clock is from that of the communicator's rank 0.
+void add_clock(const CommState& state, const ClockModel& model) {
   Clock record;
   record.communicator = state.trace.id;
   record.origin = static_cast<std::int64_t>(model.origin * 1e9);
@@ -103,6 +99,15 @@ void note_clock(CommState& state) {
   record.drift = model.drift;
   record.drift_error = model.drift_error;
   recorder()->add(record);
+}
+
+/// Writes the communicator's clock where it has changed.
+void note_clock(CommState& state) {
+  if (!state.resources || !state.resources->clocks.ready()) return;
+  const ClockModel& model = state.resources->clocks.model();
+  if (state.trace.clock == model.origin) return;
+  state.trace.clock = model.origin;
+  add_clock(state, model);
 }
 
 /// As Call::asleep.
@@ -119,6 +124,13 @@ void introduce(CommState& state) {
 }
 
 }  // namespace
+
+void add_clock(MPI_Comm comm, const ClockModel& model) {
+  CommState* const state = is_on() ? state_for_call(comm) : nullptr;
+  if (state == nullptr) return;
+  introduce(*state);
+  add_clock(*state, model);
+}
 
 void look_at_messages() { recorder()->look_at_messages(); }
 

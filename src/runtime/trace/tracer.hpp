@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "clocks/clock.hpp"
 #include "runtime/call/call.hpp"
 #include "runtime/trace/recorder.hpp"
 #include "trace/records.hpp"
@@ -45,6 +46,10 @@ void end();
 
 /// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
 [[nodiscard]] bool is_recording();
+
+/// Adds how far this rank's clock is from that of the communicator's rank 0, if calls are traced.
+/// Throws where MPI refuses.
+void add_clock(MPI_Comm comm, const ClockModel& model);
 
 /// From now on messages are traced. There must be a trace.
 void look_at_messages();
