@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from .matching import joined
 from .model import Trace, TraceError
 
 MOST_ENTRIES = 1 << 22  # of all files
+_MOST_LISTED = 1 << 17  # ranks of which few have files
 _FORM = "PyTorch flight recorder"
 _NAMED = re.compile(r".*trace_rank_?\d+(?:\.(?:json|pickle|pkl))?", re.I)
 _TOLD = 0.5  # of a rank's calls: if so many have a length, lengths tell
@@ -46,14 +47,12 @@ def read(folder: str | Path) -> Trace:
     """The trace in a folder of dumps. Raises TraceError where fewer than two ranks tell of a
     call: it says what hangs, if something does."""
     folder, left = Path(folder), LeftOut()
-    dumps = _agreed(_dumps(folder, left))
+    dumps, listed = _dumps(folder, left)
+    dumps = _agreed(dumps)
     where = hanging(dumps)
-    calls = {rank: [each for each in dump.entries if _of_use(each, dump, left)]
+    ranks = max(listed, 1 + max(dumps, default=-1))
+    calls = {rank: [each for each in dump.entries if _of_use(each, dump, ranks, left)]
              for rank, dump in dumps.items()}  # fmt: skip
-    most = rank_names.believed(len(dumps))
-    ranks = 1 + max([*dumps, *(own[-1] for dump in dumps.values()
-                               for own in dump.members.values() if own and own[-1] < most)],
-                    default=-1)  # fmt: skip
     try:
         trace = _by_length(folder, dumps, calls, ranks, left)
         trace = trace or _by_time(folder, dumps, calls, ranks, left)
@@ -65,10 +64,13 @@ def read(folder: str | Path) -> Trace:
                    hang=where[0] if where else "", remarks=[*where, *trace.remarks])  # fmt: skip
 
 
-def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
-    """The newest dump of each rank. Raises TraceError where they are too much."""
-    paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
-    for path, rank in rank_names.ranks(folder, paths, len(paths), left).items():
+def _dumps(folder: Path, left: LeftOut) -> tuple[dict[int, Dump], int]:
+    """The newest dump of each rank, and the number of ranks by their lists.
+
+    Raises TraceError where they are too much.
+    """
+    read, count = dict[Path, Dump](), 0
+    for path in find(folder, fits, left):
         try:
             dump = flight_dump.read(path, left)
         except (TraceError, OSError) as error:
@@ -78,10 +80,29 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
         if count > MOST_ENTRIES:
             raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
                              "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
+        read[path] = dump
+    listed, found = _listed(read.values()), dict[int, Dump]()
+    for path, rank in rank_names.ranks(folder, [*read], max(listed, len(read)), left).items():
+        dump = read[path]
         if rank in found:
             older, dump = sorted((found[rank], dump), key=_newest)
             left.add("older files of a rank", older.path)
         found[rank] = dump
+    return found, listed
+
+
+def _listed(dumps: Collection[Dump]) -> int:
+    """How many ranks there are by the lists of groups; 0: none can be believed.
+
+    Those are whose ranks are not too great for so many files, or, where several dumps have the
+    same one, for so many members.
+    """
+    said = Counter(members for dump in dumps for members in {*dump.members.values()} if members)
+    few, found = rank_names.believed(len(dumps)), 0
+    for members, times in said.items():
+        many = min(rank_names.believed(len(members)), _MOST_LISTED) if times > 1 else 0
+        if members[-1] < max(few, many):
+            found = max(found, 1 + members[-1])
     return found
 
 
@@ -107,11 +128,16 @@ def _newest(dump: Dump) -> int:
     return max((each.created for each in dump.entries), default=0)
 
 
-def _of_use(entry: Entry, dump: Dump, left: LeftOut) -> bool:
+def _of_use(entry: Entry, dump: Dump, ranks: int, left: LeftOut) -> bool:
+    last = (dump.members.get(entry.group) or (0,))[-1]
     if entry.message:
         left.add("messages between two ranks", dump.path, entry.said)
     elif not entry.collective:
         left.add("calls of no known collective", dump.path, entry.said)
+    elif last >= ranks:
+        left.add("calls of groups of which no other dump has such ranks", dump.path,
+                 f"group {entry.group!r} has rank {last}")  # fmt: skip
+        return False
     return bool(entry.collective)
 
 
