@@ -41,7 +41,7 @@ def text_of(value: object, most: int = 256) -> str:
 
 
 _NAMED = 8  # ranks, one by one
-_EDGE = 16  # calls that ranks are apart at the end of a trace
+_EDGE = 16  # calls that ranks are apart at the ends of most traces
 _ELEMENTS = 1 << 21  # times of a stretch of calls that is read at once
 
 
@@ -172,6 +172,26 @@ class Group:
             arrival, leave = self.times(part)
             known[part] = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
         return known
+
+    def first_arrivals(self) -> NDArray[np.float64]:
+        """The first arrival of each member that is known; NaN: none is."""
+        parts = [slice(0, _EDGE), *self.stretches()]
+        return self._at_edge(parts, 0, np.fmin)
+
+    def last_exits(self) -> NDArray[np.float64]:
+        """The last exit of each member that is known; NaN: none is."""
+        parts = [slice(max(0, len(self) - _EDGE), len(self)), *reversed([*self.stretches()])]
+        return self._at_edge(parts, 1, np.fmax)
+
+    def _at_edge(self, parts: Iterable[slice], which: int, of: np.ufunc) -> NDArray[np.float64]:
+        """By member, from the first part that tells it: a member's calls follow each other."""
+        found = np.full(self.size, np.nan)
+        for part in parts if len(self) else ():
+            missing = np.flatnonzero(np.isnan(found))
+            if not len(missing):
+                break
+            found[missing] = of.reduce(self.times(part, missing)[which], axis=0)
+        return found
 
     def forget_arrivals(self, calls: NDArray[np.int64]) -> None:
         """Nobody is known to have entered these calls."""
@@ -316,12 +336,8 @@ class Trace:
         np.fmin(first, self.begin, out=first)
         np.fmax(last, self.end, out=last)
         for group in [*self.groups, *self.overlapping]:
-            if len(group):
-                # They are sorted. Where the job runs, some ranks have not left the last ones.
-                edges = np.unique(np.r_[:_EDGE, -_EDGE:0] % len(group))
-                for arrival, leave in zip(*group.times(edges), strict=True):
-                    np.fmin.at(first, group.members, arrival)
-                    np.fmax.at(last, group.members, leave)
+            np.fmin.at(first, group.members, group.first_arrivals())
+            np.fmax.at(last, group.members, group.last_exits())
         parts = [] if self.others is None else [(self.others.rank, self.others.begin,
                                                  self.others.end)]  # fmt: skip
         if self.messages is not None:
