@@ -17,14 +17,13 @@ import numpy as np
 
 from ...base.units import seconds
 from . import align
-from .calls import Call, Recorded
+from .calls import ALIKE, Call, Recorded
 from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, of_one_clock
 from .counting import counted
 from .following import WHAT as CONTRADICTING
 from .following import contradicting
 from .left_out import LeftOut
 from .model import (
-    SYNCHRONISING,
     UNKNOWN,
     Group,
     Trace,
@@ -263,6 +262,7 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
     check_size(name, *shape, sum(map(len, numbered.values())))
     arrival, leave, launch = (np.full(shape, np.nan) for _ in range(3))
     one: list[Call | None] = [None] * len(keys)
+    uneven: dict[int, str] = {}
     size = np.full(len(keys), UNKNOWN, np.int64)
     for rank in sorted(numbered):
         for key, call in numbered[rank].items():
@@ -271,6 +271,8 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
             leave[at, column[rank]] = call.exit
             launch[at, column[rank]] = call.launch
             one[at] = one[at] or call
+            if call.collective in ALIKE:
+                uneven[at] = call.collective
             size[at] = max(size[at], call.bytes)
     some = [call for call in one if call is not None]
     repeated = any(again for _, again in keys)
@@ -279,7 +281,8 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
         name=name,
         members=np.array(members, np.int32),
         sequence=np.array(numbers, np.int64),
-        collective=np.array([words.place(call.collective) for call in some], np.int32),
+        collective=np.array([words.place(uneven.get(at, call.collective))
+                             for at, call in enumerate(some)], np.int32),
         bytes=size,
         element_bytes=np.array([call.element_bytes for call in some], np.int32),
         operator=np.array([words.place(call.operator) for call in some], np.int32),
@@ -334,7 +337,7 @@ def _contradicted(
 
     Where that is so in few calls, they are at fault and not the clock: they are left out.
     """
-    for group, own, wait in of_one_clock(groups, words, clocks, SYNCHRONISING):
+    for group, own, wait in of_one_clock(groups, words, clocks):
         came, leaving = group.arrival[:, own], group.exit[:, own]
         whole = wait & np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1)
         gap = gaps(came, leaving, whole)

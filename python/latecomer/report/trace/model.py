@@ -7,7 +7,7 @@ a group by their sequence there. A rank that is not known to have entered, or le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,16 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1  # an index, a size or a root that is not known
 
-# No rank leaves one of these before the last rank has entered it.
+# No rank leaves one of these before the last rank has entered it, unless parts of the data are
+# empty: in an all-to-all with counts a rank waits for those alone that send it something.
 SYNCHRONISING = frozenset(core.SYNCHRONISING)
+# Of these no part alone can be empty.
+NEVER_EARLY = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
+
+
+def never_early(collective: str, size: int = UNKNOWN) -> bool:
+    """Tell whether nobody can leave a call early, of so many bytes: UNKNOWN ones are some."""
+    return collective in NEVER_EARLY and (size != 0 or collective == "barrier")
 
 
 # Who carried out a call; Group.served holds their places here.
@@ -98,6 +106,11 @@ class Words:
 
     def __len__(self) -> int:
         return len(self._texts)
+
+    def tell(self, places: NDArray[Any], of: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """What `of` tells of the text of each number."""
+        some, at = np.unique(places, return_inverse=True)
+        return np.array([of(self[each]) for each in some.tolist()], bool)[at]
 
 
 def earliest(*times: NDArray[np.float64]) -> float:
