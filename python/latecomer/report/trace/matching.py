@@ -79,11 +79,14 @@ def joined(
     # Ranks of one host read one clock, unless the calls contradict that.
     known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
     own = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
-    offsets, said = offsets_of(groups, words, own, by_rank, remarks, left)
-    groups = [align.apply(group, offsets) for group in groups]
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
     for rank, each in by_rank.items():
-        begin[rank], end[rank] = offsets[rank].apply(np.array([each.begin, each.end]))
+        begin[rank], end[rank] = each.begin, each.end
+    others = None if more is None else (begin, end)
+    offsets, said = offsets_of(groups, words, own, by_rank, remarks, left, others)
+    groups = [align.apply(group, offsets) for group in groups]
+    for rank in by_rank:
+        begin[rank], end[rank] = offsets[rank].apply(np.array([begin[rank], end[rank]]))
         error[rank] = offsets[rank].error
 
     def seconds(rank: int, times: np.ndarray) -> np.ndarray:
@@ -307,11 +310,12 @@ def offsets_of(
     present: Collection[int],
     remarks: list[str],
     left: LeftOut,
+    others: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[list[align.Offset], str]:
     """What to add to each rank's times, and how that was found, for people.
 
     Ranks of equal `clocks` read the same one, unless the calls contradict that; `present` are the
-    ranks that recorded something.
+    ranks that recorded something. `others`: as for align.spans_of.
     """
     if contradicted := _contradicted(groups, words, clocks, left):
         early, late = contradicted
@@ -321,7 +325,8 @@ def offsets_of(
         clocks = list(range(len(clocks)))
     if len({clocks[rank] for rank in present}) == 1:
         return [align.constant(0.0) for _ in clocks], "all ranks read the clock of one host"
-    offsets = align.align(groups, words, clocks, {})
+    spans = align.spans_of(groups, clocks, others)
+    offsets = align.align(groups, words, clocks, {}, spans=spans)
     unbound = [rank for rank in present if not np.isfinite(offsets[rank].error)]
     if unbound:
         remarks.append(f"no call tells the clock of {ranks_said(unbound)}")
