@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +28,6 @@ from .matching import joined
 from .model import Trace, TraceError
 
 MOST_ENTRIES = 1 << 22  # of all files
-_MOST_LISTED = 1 << 17  # ranks of which few have files
 _FORM = "PyTorch flight recorder"
 _NAMED = re.compile(r".*trace_rank_?\d+(?:\.(?:json|pickle|pkl))?", re.I)
 _TOLD = 0.5  # of a rank's calls: if so many have a length, lengths tell
@@ -81,7 +80,8 @@ def _dumps(folder: Path, left: LeftOut) -> tuple[dict[int, Dump], int]:
             raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
                              "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
         read[path] = dump
-    listed, found = _listed(read.values()), dict[int, Dump]()
+    found = dict[int, Dump]()
+    listed = rank_names.listed([dump.members.values() for dump in read.values()])
     for path, rank in rank_names.ranks(folder, [*read], max(listed, len(read)), left).items():
         dump = read[path]
         if rank in found:
@@ -89,21 +89,6 @@ def _dumps(folder: Path, left: LeftOut) -> tuple[dict[int, Dump], int]:
             left.add("older files of a rank", older.path)
         found[rank] = dump
     return found, listed
-
-
-def _listed(dumps: Collection[Dump]) -> int:
-    """How many ranks there are by the lists of groups; 0: none can be believed.
-
-    Those are whose ranks are not too great for so many files, or, where several dumps have the
-    same one, for so many members.
-    """
-    said = Counter(members for dump in dumps for members in {*dump.members.values()} if members)
-    few, found = rank_names.believed(len(dumps)), 0
-    for members, times in said.items():
-        many = min(rank_names.believed(len(members)), _MOST_LISTED) if times > 1 else 0
-        if members[-1] < max(few, many):
-            found = max(found, 1 + members[-1])
-    return found
 
 
 def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
