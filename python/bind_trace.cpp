@@ -224,7 +224,8 @@ struct PyRankFile {
   [[nodiscard]] nb::list clocks() const {
     nb::list all;
     for (const trace::Clock& each : file->clocks) {
-      all.append(nb::make_tuple(each.communicator, each.origin, each.offset, each.error));
+      all.append(nb::make_tuple(each.communicator, each.origin, each.offset, each.error, each.drift,
+                                each.drift_error));
     }
     return all;
   }

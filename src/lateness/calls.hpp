@@ -12,7 +12,8 @@
 
 namespace latecomer {
 
-/// Synchronising collectives, which nobody leaves before all have entered them.
+/// Synchronising collectives, which nobody leaves before all have entered them, unless parts of the
+/// data are empty.
 inline constexpr std::array<std::string_view, 7> kSynchronising = {
     "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter"};
 

@@ -23,6 +23,7 @@ constexpr std::int32_t kMostRanks = 1 << 20;
 constexpr std::int64_t kMostMembers = 1 << 24;  // of all communicators of one file together
 constexpr std::size_t kLongestText = 1 << 16;
 constexpr std::int32_t kNobody = -1;
+constexpr double kMostDrift = 1e-3;  // seconds a second, of two clocks
 /// For people: what is no letter, digit or sign as its number.
 std::string shown(std::string_view raw) {
   static constexpr const char* digits = "0123456789abcdef";
@@ -291,6 +292,8 @@ class Reader {
       for (const double each : {clock.offset, clock.error, clock.drift, clock.drift_error}) {
         good = good && std::isfinite(each);
       }
+      good = good && std::abs(clock.drift) <= kMostDrift && clock.drift_error >= 0 &&
+             clock.drift_error <= kMostDrift;
       if (good && clock.error >= 0) {
         file_.clocks.push_back(clock);
       } else if (wrong++ == 0) {

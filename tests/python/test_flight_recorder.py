@@ -1,6 +1,7 @@
 """PyTorch's flight recorder: who has not come to which call, who is late, and what is refused."""
 
 import json
+import pickle
 
 import flight_helpers as made
 import numpy as np
@@ -336,3 +337,52 @@ def test_ranks_of_a_group_are_numbers_however_they_are_written(tmp_path, listed)
     store(tmp_path, dumps)
     (tmp_path / "nccl_trace_rank_3").unlink()
     assert read(tmp_path).ranks == RANKS
+
+
+# ---- dumps of one host of a large job
+
+
+def of_one_host(folder, host, *, timed, members=range(256)):
+    """The dumps of 8 ranks of a job, that list all its ranks."""
+    dumps = made.job(*arrivals_and_exits(CALLS, 8, late=LATE), timed=timed)
+    for rank, each in enumerate(dumps, 8 * host):
+        each |= {"pg_config": dump([], groups={"0": list(members)})["pg_config"]}
+        folder.mkdir(exist_ok=True)
+        (folder / f"nccl_trace_rank_{rank}").write_bytes(as_pickle(each))
+    return folder, [*range(8 * host, 8 * host + 8)]
+
+
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("host", [0, 15, 31])
+def test_dumps_of_one_host_of_a_large_job(tmp_path, timed, host):
+    folder, own = of_one_host(tmp_path / "dumps", host, timed=timed)
+    trace = read(folder)
+    (group,) = trace.groups
+    assert (trace.ranks, group.size, len(group)) == (256, 256, CALLS)
+    known = np.isfinite(group.arrival).all(axis=0)
+    assert np.flatnonzero(known).tolist() == own
+    assert analyse(trace).incomplete == CALLS
+    assert not any("calls in groups of which" in each for each in trace.remarks)
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_a_list_that_one_dump_alone_has_adds_no_ranks(tmp_path, timed):
+    folder, _ = of_one_host(tmp_path / "dumps", 0, timed=timed)
+    path = folder / "nccl_trace_rank_3"
+    odd = dump([], groups={"0": list(range(256)), "1": [3, 5000], "2": [3, 251]})["pg_config"]
+    value = pickle.loads(path.read_bytes()) | {"pg_config": odd}
+    value["entries"] += [entry(0, 90.0, 91.0, order=50 + at, group=group,
+                               length=1.0 if timed else None)
+                         for at, group in enumerate("12")]  # fmt: skip
+    path.write_bytes(as_pickle(value))
+    trace = read(folder)
+    assert trace.ranks == 256
+    assert "group '1' has rank 5000" in remark(trace, "no other dump has such ranks")
+
+
+@pytest.mark.parametrize("timed", [True, False])
+@pytest.mark.parametrize("last", [9_000, 1_000_000])
+def test_sparse_lists_of_several_dumps_do_not_fill_the_memory(tmp_path, timed, last):
+    folder, _ = of_one_host(tmp_path / "dumps", 0, timed=timed, members=[*range(255), last])
+    with pytest.raises(TraceError, match="no other dump has such ranks"):
+        read(folder)

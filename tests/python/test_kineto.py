@@ -9,7 +9,9 @@ from kineto_helpers import (
     CALLS,
     RANKS,
     RECORDED,
+    collective,
     device_job,
+    device_trace,
     entered,
     job,
     load,
@@ -236,3 +238,14 @@ def test_a_cut_file_has_the_rank_of_its_name_or_the_one_that_is_missing(tmp_path
         assert not np.isnan(trace.clock_error).any()
     else:
         assert "(2)" in remark(trace, "files that do not say their rank")
+
+
+def test_lists_that_several_files_have_tell_the_ranks_of_a_large_job(tmp_path):
+    for rank in range(4):
+        calls = [collective("allreduce", 1 + at, 0.1, "0", at, 64, [*range(256)])
+                 for at in range(5)]  # fmt: skip
+        made = device_trace(rank, calls)
+        del made["distributedInfo"]
+        store(tmp_path, rank, made)
+    trace = read(tmp_path)
+    assert (trace.ranks, trace.groups[0].size, len(trace.groups[0])) == (256, 256, 5)

@@ -224,7 +224,7 @@ def test_clocks_of_hosts_are_aligned_and_told_ones_are_not(tmp_path):
     assert "the collectives themselves told the offsets" in aligned.clock
     off = aligned.groups[0].arrival - usual.groups[0].arrival
     assert (np.ptp(off, axis=1) < 2 * aligned.clock_error.max()).all()
-    assert aligned.clock_error.max() < 0.03
+    assert aligned.clock_error.max() < 0.05
     one = [{**row, "host": "n"} for row in ahead]
     assert any("contradict" in each for each in read(table(tmp_path, one)).remarks)
     known = [{**row, "clock_error": 1e-6} for row in rows_of()]

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from latecomer import cli
 from latecomer.base.output import say
+from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import TraceError, Words, align, read
 from latecomer.report.trace import native_file as native
-from trace_helpers import HOSTILE, Files, arrivals_and_exits, group_of, made_up
+from trace_helpers import HOSTILE, Files, append, arrivals_and_exits, group_of, made_up
 
 
 @pytest.fixture
@@ -115,7 +116,7 @@ def test_clocks_that_were_compared_are_taken_as_they_are(tmp_path):
     record = np.zeros(1, native.CLOCK)
     record["kind"], record["origin"] = native.A_CLOCK, 10**12 + 5 * 10**9
     record["offset"], record["error"] = -5.0, 3e-6
-    _append(folder / "rank-1.trace", record)
+    append(folder / "rank-1.trace", record)
     trace = read(folder)
     assert trace.clock == "the library compared the clocks while the program ran"
     np.testing.assert_allclose(trace.groups[0].arrival, arrival, atol=1e-8)
@@ -131,13 +132,6 @@ def test_time_asleep_is_that_of_calls_that_are_used(folder):
     assert trace.all_slept == trace.slept.sum()
     _patched(folder, native.CALL, "communicator", 9, native.A_CALL)
     assert read(folder).all_slept == 0
-
-
-def _append(path, record):
-    raw = bytearray(path.read_bytes() + record.tobytes())
-    header = np.frombuffer(raw, native.HEADER, 1)
-    header["used"] += 1
-    path.write_bytes(raw)
 
 
 # ---- hostile files
@@ -267,7 +261,7 @@ def test_a_small_file_does_not_fill_the_memory(tmp_path):
     for number in range(1, 20):
         record = Files(1 << 20).communicator(0)
         record["id"] = number
-        _append(folder / "rank-0.trace", record)
+        append(folder / "rank-0.trace", record)
     with pytest.raises(TraceError, match="members of all communicators: 17825792"):
         read(folder)
 
@@ -356,3 +350,39 @@ def test_the_span_of_a_rank_that_has_not_left_the_last_call_ends_with_the_one_be
     first, last = trace.span()
     assert first[2] == group.arrival[0, 2]
     assert last.tolist() == [*group.exit[-1, :2], group.exit[-4, 2], group.exit[-1, 3]]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_span_of_a_rank_is_that_of_all_its_calls_that_are_known(monkeypatch, seed):
+    print("seed", seed)
+    monkeypatch.setattr("latecomer.report.trace.model._ELEMENTS", 64)  # many stretches
+    rng = np.random.default_rng(seed)
+    calls, ranks = int(rng.integers(1, 200)), 5
+    trace = made_up(calls=calls, ranks=ranks)
+    (group,) = trace.groups
+    for times in (group.arrival, group.exit):
+        for rank, (begin, end) in enumerate(rng.integers(0, calls + 1, (ranks, 2))):
+            times[: min(begin, end), rank] = times[max(begin, end) :, rank] = np.nan
+        times[rng.random(times.shape) < 0.1] = np.nan
+    first, last = trace.span()
+    np.testing.assert_array_equal(first, np.fmin.reduce(group.arrival, initial=np.inf))
+    np.testing.assert_array_equal(last, np.fmax.reduce(group.exit, initial=-np.inf))
+
+
+def test_the_time_of_a_rank_whose_first_calls_are_not_known_is_not_short():
+    trace = made_up(calls=1000, ranks=2)
+    trace.groups[0].arrival[:20, 1] = trace.groups[0].exit[:20, 1] = np.nan
+    found = analyse(trace)
+    run = trace.groups[0].exit[-1, 1] - trace.groups[0].arrival[20, 1]
+    assert found.ranks.run[1] == run
+    assert found.waiting_share + found.moving_share <= 1
+
+
+def test_the_time_of_a_rank_that_was_killed_ends_with_its_last_call(tmp_path):
+    arrival, leave = arrivals_and_exits(100, 3)
+    folder = Files(3).write(tmp_path / "a", arrival, leave)
+    shorter = Files(3).write(tmp_path / "b", arrival[:70], leave[:70])
+    (shorter / "rank-2.trace").rename(folder / "rank-2.trace")
+    _patched(folder, native.HEADER, "end", 0, rank=2)
+    _, last = read(folder).span()
+    np.testing.assert_allclose(last, [*leave[-1, :2], leave[69, 2]], atol=1e-8)

@@ -187,3 +187,11 @@ class Files:
         for name, number in (("collective", 2), ("site", 3), ("algorithm", 4), ("op", 5)):
             record[name] = number
         return record
+
+
+def append(path, record):
+    """Write a record behind those of a file."""
+    raw = bytearray(path.read_bytes() + record.tobytes())
+    header = np.frombuffer(raw, native.HEADER, 1)
+    header["used"] += 1
+    path.write_bytes(raw)

@@ -73,10 +73,11 @@ def _until(
 ) -> dict[int, Floats]:
     """By place of some members: when each began to move data in the calls that are known."""
     found = np.empty((int(known.sum()), len(some)))
-    by_all, at = synchronising(trace.words, group.collective), 0
+    at = 0
     for part in group.stretches() if some else ():
         came, left = (each[known[part]] for each in group.times(part))
-        begin = came + waiting(came, left, by_all[part][known[part]])
+        calls = np.arange(part.start, part.stop)[known[part]]
+        begin = came + waiting(came, left, synchronising(trace, group, calls, came, left))
         found[at : at + len(came)] = begin[:, some]
         at += len(came)
     return {place: found[:, column] for column, place in enumerate(some)}

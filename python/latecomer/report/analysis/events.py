@@ -227,7 +227,7 @@ def _of_calls(
     """
     arrival, leave = group.times()
     known = np.isfinite(arrival) & np.isfinite(leave)
-    sync = synchronising(trace.words, group.collective)
+    sync = synchronising(trace, group, slice(None), arrival, leave)
     by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
     begin, came = arrival, np.where(known, arrival, np.nan)
     last = _last(came, leave, sync)

@@ -242,7 +242,6 @@ class _Group:
         self.call_last = np.full(calls, -1, np.int32)  # -1: nobody
         self.whole = np.zeros(calls, bool)
         self.entered, self.left = np.inf, -np.inf
-        self.by_all = synchronising(trace.words, group.collective)
 
     def add(self, stretch: slice) -> None:
         arrival, leave = self.group.times(stretch)
@@ -260,7 +259,7 @@ class _Group:
         size = self.group.size
         found = core.examine_calls(
             np.ascontiguousarray(arrival, float), np.ascontiguousarray(leave, float),
-            self.by_all[place],
+            synchronising(self.trace, self.group, place, arrival, leave),
         )  # fmt: skip
         late, last = found["lateness"], found["last"]
         self.complete += len(place)

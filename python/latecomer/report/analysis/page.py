@@ -17,7 +17,8 @@ import numpy as np
 from ...base import pages
 from ...base.printable import plain
 from ...base.units import size
-from ..trace.model import SERVED, SYNCHRONISING
+from ..trace.model import SERVED
+from ..trace.waits import synchronising
 from . import sections
 from . import time_parts as split_parts
 from .answer import Answer, headline, verdict
@@ -295,7 +296,7 @@ def _call(
         "group": number,
         "call": call,
         "place": place(words[int(group.site[call])]),
-        "all": words[int(group.collective[call])] in SYNCHRONISING,
+        "all": bool(synchronising(found.trace, group, [call], arrival[None], leave[None])[0]),
         "unit": unit,
         "what": plain(f"Call {number_of:,} on {name}, {what}, {cost} waited"),
         "by": plain(_carried_out(served, words[int(group.algorithm[call])])),

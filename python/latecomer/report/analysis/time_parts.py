@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.units import size
-from ..trace.model import SYNCHRONISING
-from ..trace.waits import waiting
+from ..trace.waits import synchronising, waiting
 from .wording import group_name, percent, seconds
 
 if TYPE_CHECKING:
@@ -86,11 +85,12 @@ def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
     classes = np.stack([group.collective, group.bytes], axis=1)[whole]
     arrival, leave = group.arrival[whole], np.maximum(group.exit[whole], group.arrival[whole])
     launched = np.nan_to_num(launch[whole], nan=0.0)
+    by_all = synchronising(trace, group, whole, arrival, leave)
     error = float(np.max(np.nan_to_num(trace.clock_error[group.members], nan=0.0), initial=0.0))
     for key in dict.fromkeys(map(tuple, classes.tolist())):
         own = (classes == key).all(axis=1)
         words, count = trace.words[int(key[0])], int(key[1])
-        times = _split(arrival[own], leave[own], launched[own], words in SYNCHRONISING)
+        times = _split(arrival[own], leave[own], launched[own], by_all[own])
         yield Parts(
             group=group.name,
             ranks=group.size,
@@ -103,9 +103,11 @@ def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
         )
 
 
-def _split(arrival: Floats, leave: Floats, launch: Floats, by_all: bool) -> dict[str, Any]:
+def _split(
+    arrival: Floats, leave: Floats, launch: Floats, by_all: NDArray[np.bool_]
+) -> dict[str, Any]:
     """Sums over the ranks of each call; arrays of shape (calls,)."""
-    wait = waiting(arrival, leave, np.full(len(arrival), by_all))
+    wait = waiting(arrival, leave, by_all)
     moving = (leave - arrival - wait).mean(axis=1)
     ranks = arrival.shape[1]
     fastest = moving.min() if len(moving) >= FEW else moving.max()

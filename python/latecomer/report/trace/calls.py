@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .model import UNKNOWN
+from .model import UNKNOWN, never_early
 
 # Sizes of these are equal on all ranks; of others they may differ.
 _EVEN = frozenset({"allreduce", "bcast", "reduce", "allgather", "reduce_scatter"})
@@ -37,6 +37,11 @@ class Call:
     def kind(self) -> str:
         """The collective, as all ranks see it."""
         return ALIKE.get(self.collective, self.collective)
+
+    @property
+    def never_early(self) -> bool:
+        """True if nobody can leave it before all have entered."""
+        return never_early(self.collective, self.bytes)
 
     @property
     def signature(self) -> tuple[str, int]:

@@ -7,12 +7,12 @@ where most are, the clocks are, or the ranks whose times do not go with the othe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .left_out import LeftOut
-from .model import Group, Words
+from .model import Group, Words, never_early
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,21 +21,18 @@ if TYPE_CHECKING:
 
 FEW = 0.1  # of the calls: so many may be wrong
 SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
-# Nobody can leave a call of these early, whatever part of the data is empty.
-NEVER_EARLY = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
 EARLY = "calls that one rank left before another entered them"
 STRANGERS = "ranks that left most calls before the others entered them, or came after they had left"
 
 
-def waits(group: Group, words: Words, kinds: frozenset[str]) -> NDArray[np.bool_]:
-    """Which calls nobody can have left early: those of these kinds that move data."""
-    of_kind = np.array([words[int(each)] in kinds for each in group.collective], bool)
-    barriers = np.array([words[int(each)] == "barrier" for each in group.collective], bool)
-    found: NDArray[np.bool_] = of_kind & ((group.bytes != 0) | barriers)
-    return found
+def waits(group: Group, words: Words, calls: Any = slice(None)) -> NDArray[np.bool_]:
+    """Which of these calls nobody can have left early."""
+    kinds, size = group.collective[calls], group.bytes[calls]
+    empty = words.tell(kinds, lambda kind: never_early(kind, 0))
+    return np.where(size != 0, words.tell(kinds, never_early), empty)
 
 
-def gaps(came: Floats, leaving: Floats, wait: NDArray[np.bool_]) -> Floats:
+def gaps(came: Floats, leaving: Floats, wait: NDArray[np.bool_] | bool = True) -> Floats:
     """By how much each call was left before its last rank entered; of the ranks that are known."""
     known = np.isfinite(came) & np.isfinite(leaving)
     last = np.where(known, came, -np.inf).max(axis=1, initial=-np.inf)
@@ -60,15 +57,15 @@ def _gaps_of(group: Group, own: NDArray[np.int64], wait: NDArray[np.bool_]) -> F
 
 
 def of_one_clock(
-    groups: Sequence[Group], words: Words, clocks: Sequence[int], kinds: frozenset[str]
+    groups: Sequence[Group], words: Words, clocks: Sequence[int]
 ) -> Iterator[tuple[Group, NDArray[np.int64], NDArray[np.bool_]]]:
-    """Groups, the members that read one clock, and the calls of `kinds` that nobody leaves early.
+    """Groups, the members that read one clock, and which calls nobody can leave early.
 
     `clocks`: of each rank. Only where there are two members, and such calls.
     """
     of_rank = np.asarray(clocks)
     for group in groups:
-        wait = waits(group, words, kinds)
+        wait = waits(group, words)
         for clock in np.unique(of_rank[group.members]):
             own = np.flatnonzero(of_rank[group.members] == clock)
             if len(own) > 1 and wait.any():
@@ -87,7 +84,7 @@ def without_strangers(
     `worst`: by how much the ranks of any one clock contradict each other in each call, at most.
     """
     odd = [group for group in groups if (worst(group) > SAME_CLOCK).any()]
-    for group, own, wait in of_one_clock(odd, words, clocks, NEVER_EARLY):
+    for group, own, wait in of_one_clock(odd, words, clocks):
         for at in own[_strange(group, own, wait)]:
             left.add(STRANGERS, f"group {group.name!r}", f"rank {group.members[at]}")
             group.forget_member(int(at))

@@ -46,14 +46,12 @@ def read(folder: str | Path) -> Trace:
     """The trace in a folder of dumps. Raises TraceError where fewer than two ranks tell of a
     call: it says what hangs, if something does."""
     folder, left = Path(folder), LeftOut()
-    dumps = _agreed(_dumps(folder, left))
+    dumps, listed = _dumps(folder, left)
+    dumps = _agreed(dumps)
     where = hanging(dumps)
-    calls = {rank: [each for each in dump.entries if _of_use(each, dump, left)]
+    ranks = max(listed, 1 + max(dumps, default=-1))
+    calls = {rank: [each for each in dump.entries if _of_use(each, dump, ranks, left)]
              for rank, dump in dumps.items()}  # fmt: skip
-    most = rank_names.believed(len(dumps))
-    ranks = 1 + max([*dumps, *(own[-1] for dump in dumps.values()
-                               for own in dump.members.values() if own and own[-1] < most)],
-                    default=-1)  # fmt: skip
     try:
         trace = _by_length(folder, dumps, calls, ranks, left)
         trace = trace or _by_time(folder, dumps, calls, ranks, left)
@@ -65,10 +63,13 @@ def read(folder: str | Path) -> Trace:
                    hang=where[0] if where else "", remarks=[*where, *trace.remarks])  # fmt: skip
 
 
-def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
-    """The newest dump of each rank. Raises TraceError where they are too much."""
-    paths, found, count = find(folder, fits, left), dict[int, Dump](), 0
-    for path, rank in rank_names.ranks(folder, paths, len(paths), left).items():
+def _dumps(folder: Path, left: LeftOut) -> tuple[dict[int, Dump], int]:
+    """The newest dump of each rank, and the number of ranks by their lists.
+
+    Raises TraceError where they are too much.
+    """
+    read, count = dict[Path, Dump](), 0
+    for path in find(folder, fits, left):
         try:
             dump = flight_dump.read(path, left)
         except (TraceError, OSError) as error:
@@ -78,11 +79,16 @@ def _dumps(folder: Path, left: LeftOut) -> dict[int, Dump]:
         if count > MOST_ENTRIES:
             raise TraceError(f"{folder}: calls of all dumps", f"more than {MOST_ENTRIES}",
                              "set TORCH_NCCL_TRACE_BUFFER_SIZE to less")  # fmt: skip
+        read[path] = dump
+    found = dict[int, Dump]()
+    listed = rank_names.listed([dump.members.values() for dump in read.values()])
+    for path, rank in rank_names.ranks(folder, [*read], max(listed, len(read)), left).items():
+        dump = read[path]
         if rank in found:
             older, dump = sorted((found[rank], dump), key=_newest)
             left.add("older files of a rank", older.path)
         found[rank] = dump
-    return found
+    return found, listed
 
 
 def _agreed(dumps: Mapping[int, Dump]) -> dict[int, Dump]:
@@ -107,11 +113,16 @@ def _newest(dump: Dump) -> int:
     return max((each.created for each in dump.entries), default=0)
 
 
-def _of_use(entry: Entry, dump: Dump, left: LeftOut) -> bool:
+def _of_use(entry: Entry, dump: Dump, ranks: int, left: LeftOut) -> bool:
+    last = (dump.members.get(entry.group) or (0,))[-1]
     if entry.message:
         left.add("messages between two ranks", dump.path, entry.said)
     elif not entry.collective:
         left.add("calls of no known collective", dump.path, entry.said)
+    elif last >= ranks:
+        left.add("calls of groups of which no other dump has such ranks", dump.path,
+                 f"group {entry.group!r} has rank {last}")  # fmt: skip
+        return False
     return bool(entry.collective)
 
 

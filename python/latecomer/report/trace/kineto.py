@@ -130,9 +130,8 @@ def _world(ranked: Mapping[int, _File]) -> int:
     told = Counter(each.world for each in ranked.values() if each.world)
     said = max(told, key=lambda world: (told[world], world), default=0)
     if not said:
-        lists = {call.members for each in ranked.values() for call in each.recorded.calls}
-        most = rank_names.believed(len(ranked))
-        said = max((own[-1] + 1 for own in lists if own and own[-1] < most), default=0)
+        said = rank_names.listed([{call.members for call in each.recorded.calls}
+                                  for each in ranked.values()])  # fmt: skip
     return max(max(ranked) + 1, said)
 
 

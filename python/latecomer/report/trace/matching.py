@@ -17,14 +17,13 @@ import numpy as np
 
 from ...base.units import seconds
 from . import align
-from .calls import Call, Recorded
+from .calls import ALIKE, Call, Recorded
 from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, of_one_clock
 from .counting import counted
 from .following import WHAT as CONTRADICTING
 from .following import contradicting
 from .left_out import LeftOut
 from .model import (
-    SYNCHRONISING,
     UNKNOWN,
     Group,
     Trace,
@@ -80,11 +79,14 @@ def joined(
     # Ranks of one host read one clock, unless the calls contradict that.
     known = {host: at for at, host in enumerate(dict.fromkeys(hosts)) if host not in {"", "?"}}
     own = [known.get(host, len(hosts) + rank) for rank, host in enumerate(hosts)]
-    offsets, said = offsets_of(groups, words, own, by_rank, remarks, left)
-    groups = [align.apply(group, offsets) for group in groups]
     begin, end, error = (np.full(ranks, np.nan) for _ in range(3))
     for rank, each in by_rank.items():
-        begin[rank], end[rank] = offsets[rank].apply(np.array([each.begin, each.end]))
+        begin[rank], end[rank] = each.begin, each.end
+    others = None if more is None else (begin, end)
+    offsets, said = offsets_of(groups, words, own, by_rank, remarks, left, others)
+    groups = [align.apply(group, offsets) for group in groups]
+    for rank in by_rank:
+        begin[rank], end[rank] = offsets[rank].apply(np.array([begin[rank], end[rank]]))
         error[rank] = offsets[rank].error
 
     def seconds(rank: int, times: np.ndarray) -> np.ndarray:
@@ -263,6 +265,7 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
     check_size(name, *shape, sum(map(len, numbered.values())))
     arrival, leave, launch = (np.full(shape, np.nan) for _ in range(3))
     one: list[Call | None] = [None] * len(keys)
+    uneven: dict[int, str] = {}
     size = np.full(len(keys), UNKNOWN, np.int64)
     for rank in sorted(numbered):
         for key, call in numbered[rank].items():
@@ -271,6 +274,8 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
             leave[at, column[rank]] = call.exit
             launch[at, column[rank]] = call.launch
             one[at] = one[at] or call
+            if call.collective in ALIKE:
+                uneven[at] = call.collective
             size[at] = max(size[at], call.bytes)
     some = [call for call in one if call is not None]
     repeated = any(again for _, again in keys)
@@ -279,7 +284,8 @@ def _filled(name: str, members: Sequence[int], numbered: _Numbered, words: Words
         name=name,
         members=np.array(members, np.int32),
         sequence=np.array(numbers, np.int64),
-        collective=np.array([words.place(call.collective) for call in some], np.int32),
+        collective=np.array([words.place(uneven.get(at, call.collective))
+                             for at, call in enumerate(some)], np.int32),
         bytes=size,
         element_bytes=np.array([call.element_bytes for call in some], np.int32),
         operator=np.array([words.place(call.operator) for call in some], np.int32),
@@ -304,11 +310,12 @@ def offsets_of(
     present: Collection[int],
     remarks: list[str],
     left: LeftOut,
+    others: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[list[align.Offset], str]:
     """What to add to each rank's times, and how that was found, for people.
 
     Ranks of equal `clocks` read the same one, unless the calls contradict that; `present` are the
-    ranks that recorded something.
+    ranks that recorded something. `others`: as for align.spans_of.
     """
     if contradicted := _contradicted(groups, words, clocks, left):
         early, late = contradicted
@@ -318,7 +325,8 @@ def offsets_of(
         clocks = list(range(len(clocks)))
     if len({clocks[rank] for rank in present}) == 1:
         return [align.constant(0.0) for _ in clocks], "all ranks read the clock of one host"
-    offsets = align.align(groups, words, clocks, {})
+    spans = align.spans_of(groups, clocks, others)
+    offsets = align.align(groups, words, clocks, {}, spans=spans)
     unbound = [rank for rank in present if not np.isfinite(offsets[rank].error)]
     if unbound:
         remarks.append(f"no call tells the clock of {ranks_said(unbound)}")
@@ -334,7 +342,7 @@ def _contradicted(
 
     Where that is so in few calls, they are at fault and not the clock: they are left out.
     """
-    for group, own, wait in of_one_clock(groups, words, clocks, SYNCHRONISING):
+    for group, own, wait in of_one_clock(groups, words, clocks):
         came, leaving = group.arrival[:, own], group.exit[:, own]
         whole = wait & np.isfinite(came).all(axis=1) & np.isfinite(leaving).all(axis=1)
         gap = gaps(came, leaving, whole)

@@ -7,7 +7,7 @@ a group by their sequence there. A rank that is not known to have entered, or le
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +25,16 @@ if TYPE_CHECKING:
 
 UNKNOWN = -1  # an index, a size or a root that is not known
 
-# No rank leaves one of these before the last rank has entered it.
+# No rank leaves one of these before the last rank has entered it, unless parts of the data are
+# empty: in an all-to-all with counts a rank waits for those alone that send it something.
 SYNCHRONISING = frozenset(core.SYNCHRONISING)
+# Of these no part alone can be empty.
+NEVER_EARLY = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
+
+
+def never_early(collective: str, size: int = UNKNOWN) -> bool:
+    """Tell whether nobody can leave a call early, of so many bytes: UNKNOWN ones are some."""
+    return collective in NEVER_EARLY and (size != 0 or collective == "barrier")
 
 
 # Who carried out a call; Group.served holds their places here.
@@ -41,7 +49,7 @@ def text_of(value: object, most: int = 256) -> str:
 
 
 _NAMED = 8  # ranks, one by one
-_EDGE = 16  # calls that ranks are apart at the end of a trace
+_EDGE = 16  # calls that ranks are apart at the ends of most traces
 _ELEMENTS = 1 << 21  # times of a stretch of calls that is read at once
 
 
@@ -98,6 +106,11 @@ class Words:
 
     def __len__(self) -> int:
         return len(self._texts)
+
+    def tell(self, places: NDArray[Any], of: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """What `of` tells of the text of each number."""
+        some, at = np.unique(places, return_inverse=True)
+        return np.array([of(self[each]) for each in some.tolist()], bool)[at]
 
 
 def earliest(*times: NDArray[np.float64]) -> float:
@@ -172,6 +185,26 @@ class Group:
             arrival, leave = self.times(part)
             known[part] = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
         return known
+
+    def first_arrivals(self) -> NDArray[np.float64]:
+        """The first arrival of each member that is known; NaN: none is."""
+        parts = [slice(0, _EDGE), *self.stretches()]
+        return self._at_edge(parts, 0, np.fmin)
+
+    def last_exits(self) -> NDArray[np.float64]:
+        """The last exit of each member that is known; NaN: none is."""
+        parts = [slice(max(0, len(self) - _EDGE), len(self)), *reversed([*self.stretches()])]
+        return self._at_edge(parts, 1, np.fmax)
+
+    def _at_edge(self, parts: Iterable[slice], which: int, of: np.ufunc) -> NDArray[np.float64]:
+        """By member, from the first part that tells it: a member's calls follow each other."""
+        found = np.full(self.size, np.nan)
+        for part in parts if len(self) else ():
+            missing = np.flatnonzero(np.isnan(found))
+            if not len(missing):
+                break
+            found[missing] = of.reduce(self.times(part, missing)[which], axis=0)
+        return found
 
     def forget_arrivals(self, calls: NDArray[np.int64]) -> None:
         """Nobody is known to have entered these calls."""
@@ -316,12 +349,8 @@ class Trace:
         np.fmin(first, self.begin, out=first)
         np.fmax(last, self.end, out=last)
         for group in [*self.groups, *self.overlapping]:
-            if len(group):
-                # They are sorted. Where the job runs, some ranks have not left the last ones.
-                edges = np.unique(np.r_[:_EDGE, -_EDGE:0] % len(group))
-                for arrival, leave in zip(*group.times(edges), strict=True):
-                    np.fmin.at(first, group.members, arrival)
-                    np.fmax.at(last, group.members, leave)
+            np.fmin.at(first, group.members, group.first_arrivals())
+            np.fmax.at(last, group.members, group.last_exits())
         parts = [] if self.others is None else [(self.others.rank, self.others.begin,
                                                  self.others.end)]  # fmt: skip
         if self.messages is not None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NS = 1e-9
+_WANDER = 0.5e-6  # seconds a second, as kWander in src/clocks/clock.cpp
 fits = native_file.fits
 
 
@@ -137,10 +140,11 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     groups = [group for group in groups if matching.has_times(group)]
     of_others = (matching.group(key, overlapping=True) for key in _keys(files))
     overlapping = [group for group in of_others if group is not None and len(group)]
-    known = _known(files, clocks, zero)
+    spans = align.spans_of([*groups, *overlapping], clocks, _beside_calls(files, ranks, zero))
+    known = _known(files, clocks, zero, spans)
     connected = all(clocks[rank] in known for rank in files)
     together = [matching.together(group) for group in groups]
-    offsets = align.align(groups, words, clocks, known, together)
+    offsets = align.align(groups, words, clocks, known, together, spans)
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
     error, slept = np.full(ranks, np.nan), np.zeros(ranks)
     for rank, file in files.items():
@@ -205,34 +209,73 @@ def _numbered(clocks: Sequence[int]) -> list[int]:
     return [number[clock] for clock in clocks]
 
 
-def _known(files: Mapping[int, File], clocks: Sequence[int], zero: int) -> dict[int, align.Offset]:
-    """The offsets of clocks that the library compared with rank 0's, or with one that it did."""
-    known = {clocks[min(files)]: align.constant(0.0)}
-    for _ in range(len(set(clocks))):
-        before = len(known)
-        for rank, file in files.items():
-            if clocks[rank] in known:
-                continue
-            for number, comm in file.comms.items():
-                base = known.get(clocks[comm.members[0]])
-                own = [each for each in file.clocks if each.communicator == number]
-                if base is None or not own:
-                    continue
-                known[clocks[rank]] = _chained(own, base, zero)
-                break
-        if len(known) == before:
-            break
+def _beside_calls(
+    files: Mapping[int, File], ranks: int, zero: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """By rank, the first and the last time of messages and of calls without a record; NaN: none."""
+    first, last = np.full((2, ranks), np.nan)
+    for rank, file in files.items():
+        begins = np.concatenate([file.messages["posted"], file.others["begin"]])
+        ends = np.concatenate([file.messages["end"], file.others["end"]])
+        if len(begins):
+            first[rank], last[rank] = (begins.min() - zero) * _NS, (ends.max() - zero) * _NS
+    return first, last
+
+
+def _known(
+    files: Mapping[int, File], clocks: Sequence[int], zero: int, spans: align.Spans
+) -> dict[int, align.Offset]:
+    """The offsets of clocks that the library compared with rank 0's, or with one that it did.
+
+    Of several comparisons those count whose error is the least, with that of the clocks between.
+    """
+    compared: dict[int, list[tuple[int, list[Clock]]]] = {}  # by the clock they were compared with
+    for rank, file in files.items():
+        of_comm: dict[int, list[Clock]] = {}
+        for each in file.clocks:
+            of_comm.setdefault(each.communicator, []).append(each)
+        for number, comm in file.comms.items():
+            if own := of_comm.get(number):
+                compared.setdefault(clocks[comm.members[0]], []).append((clocks[rank], own))
+    known: dict[int, align.Offset] = {}
+    order = count()  # of equal errors the first one
+    next_ones = [(0.0, next(order), clocks[min(files)], align.constant(0.0))]
+    while next_ones:
+        _, _, clock, offset = heappop(next_ones)
+        if clock in known:
+            continue
+        known[clock] = offset
+        for other, own in compared.get(clock, ()):
+            if other not in known:
+                found = _chained(own, offset, zero, spans[other])
+                heappush(next_ones, (found.error, next(order), other, found))
     return known
 
 
-def _chained(own: Sequence[Clock], base: align.Offset, zero: int) -> align.Offset:
+def _chained(
+    own: Sequence[Clock], base: align.Offset, zero: int, span: tuple[float, float]
+) -> align.Offset:
     """The offset by the library's models, from a clock whose own offset is `base`.
 
-    A model gives absolute times of the other clock, which `zero` is taken from on both sides.
+    A model gives absolute times of the other clock, which `zero` is taken from on both sides. It is
+    the better known the nearer its origin is: at the ends of the span the one counts that is known
+    best there.
     """
+    own = sorted(own, key=lambda each: each.origin)
     origin = np.array([each.origin - zero for each in own]) * _NS
-    there = origin + np.array([each.offset for each in own])
-    offsets = base.apply(there) - origin
-    order = np.argsort(origin)
-    error = max(each.error for each in own) + base.error
-    return align.Offset(origin[order], offsets[order], error)
+    offset, error, drift, growth = np.array(
+        [(each.offset, each.error, each.drift, each.drift_error) for each in own]
+    ).T
+    outside = np.array([time for time in span if np.isfinite(time)
+                        and not origin[0] <= time <= origin[-1]])  # fmt: skip
+    away = outside[:, None] - origin
+    errors = error + growth * np.abs(away)
+    best = errors.argmin(axis=1)
+    at = np.arange(len(outside)), best
+    times = np.append(origin, outside)
+    offsets = np.append(offset, offset[best] + drift[best] * away[at])
+    offsets = base.apply(times + offsets) - times
+    order = np.argsort(times)
+    between = _WANDER * np.max(np.diff(origin), initial=0.0) / 2
+    worst = max(error.max() + between, errors[at].max(initial=0.0))
+    return align.Offset(times[order], offsets[order], float(worst) + base.error)

@@ -114,7 +114,7 @@ class Matching:
         """
         for group in [*groups, *overlapping]:
             _set_clock(group, offsets, 0.0)
-        start = earliest(begin, *map(_first_arrivals, groups))
+        start = earliest(begin, *(group.first_arrivals() for group in groups))
         for group in [*groups, *overlapping]:
             _set_clock(group, offsets, start)
         return start
@@ -182,15 +182,3 @@ def _set_clock(group: Group, offsets: Sequence[Offset], start: float) -> None:
         if part >= 0:
             offset = offsets[rank]
             stored.calls.set_clock(part, offset.times, offset.offsets, start)
-
-
-def _first_arrivals(group: Group) -> Floats:
-    """Of each rank the first arrival that is known: a rank's calls follow each other."""
-    first = np.full(group.size, np.nan)
-    for part in group.stretches():
-        missing = np.flatnonzero(np.isnan(first))
-        if not len(missing):
-            break
-        arrival, _ = group.times(part, missing)
-        first[missing] = arrival[np.isfinite(arrival).argmax(axis=0), np.arange(len(missing))]
-    return first

@@ -95,7 +95,9 @@ class Clock:
     communicator: int
     origin: int  # nanoseconds
     offset: float  # seconds
-    error: float  # seconds
+    error: float  # seconds, at the origin
+    drift: float  # seconds a second, by which the offset grows, ...
+    drift_error: float  # ... and by which the error does, before the origin and after
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from .left_out import LeftOut
@@ -16,11 +17,27 @@ _OF_HANDLER = re.compile(r".*_\d+\.\d{10,}$")
 _TIME = re.compile(r"\.\d{10,}$")
 _FEW = 64  # ranks that any number of files may be of
 _SPARSE = 16  # one of so many ranks has a file, at least
+_MOST_LISTED = 1 << 17  # ranks of which few have files
 
 
 def believed(files: int) -> int:
     """Ranks of so many files are below this; a greater one is some other number."""
     return max(_FEW, _SPARSE * files)
+
+
+def listed(lists: Collection[Iterable[tuple[int, ...]]]) -> int:
+    """How many ranks there are by each file's lists of groups, sorted; 0: none can be believed.
+
+    Those are whose ranks are not too great for so many files, or, where several files have the
+    same one, for so many members.
+    """
+    said = Counter(members for own in lists for members in set(own) if members)
+    found = 0
+    for members, times in said.items():
+        many = min(believed(len(members)), _MOST_LISTED) if times > 1 else 0
+        if members[-1] < max(believed(len(lists)), many):
+            found = max(found, 1 + members[-1])
+    return found
 
 
 def ranks(folder: Path, paths: Sequence[Path], likely: int, left: LeftOut) -> dict[Path, int]:

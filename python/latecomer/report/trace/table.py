@@ -209,9 +209,18 @@ class _Table:
             clocks = [known[host] if host != "?" else len(known) + rank
                       for rank, host in enumerate(hosts)]  # fmt: skip
         there = np.flatnonzero(present).tolist()
-        offsets, said = offsets_of(groups, self.words, clocks, there, self.remarks, self.left)
+        offsets, said = offsets_of(groups, self.words, clocks, there, self.remarks, self.left,
+                                   self._first_and_last())  # fmt: skip
         error[there] = [offsets[rank].error for rank in there]
         return offsets, said, error
+
+    def _first_and_last(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """By rank, the first and the last time of calls and messages; NaN: none is known."""
+        first, last = np.full((2, self.ranks), np.nan)
+        own = self.kinds != _RUN
+        np.fmin.at(first, self.columns["rank"][own], self.columns["arrive"][own])
+        np.fmax.at(last, self.columns["rank"][own], self.columns["leave"][own])
+        return first, last
 
     def _start(self, offsets: list[align.Offset]) -> float:
         """The earliest time on the common clock."""

@@ -153,7 +153,7 @@ def _calls(trace: Trace, group: Group, name: str, part: slice) -> Table:
     known = np.isfinite(arrival) & np.isfinite(leave)
     call, place = (each.reshape(-1) for each in np.indices(arrival.shape))
     came = np.where(known, arrival, np.nan)
-    waits = waiting(came, leave, synchronising(trace.words, group.collective[part]))
+    waits = waiting(came, leave, synchronising(trace, group, part, came, leave))
     waits = np.where(known, waits, np.nan)
     overlaps = group.completed is not None
     requested, arrive = None, arrival

@@ -1,29 +1,41 @@
 """For whom a rank waits: for those alone that come before it leaves.
 
 In a call that nobody can leave before all have entered it, all come before, whatever clocks say
-that are not exact. In others, such as a broadcast, a rank may have left when the last one comes.
+that are not exact. In others, such as a broadcast, a rank may have left when the last one comes;
+in an all-to-all with counts it does where nothing is sent to it, but mostly it does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model import SYNCHRONISING, Words
+from .contradictions import SAME_CLOCK, gaps
+from .contradictions import waits as never_early
+from .model import SYNCHRONISING
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .model import Group, Trace
+
     Floats = NDArray[np.float64]
 
 
-def synchronising(words: Words, collectives: Iterable[int]) -> NDArray[np.bool_]:
-    """Tell of each call, by its number in the words, if nobody leaves before all have entered."""
-    numbers = np.asarray(collectives)
-    known = {int(each): words[int(each)] in SYNCHRONISING for each in np.unique(numbers)}
-    return np.array([known[each] for each in numbers.tolist()], bool)
+def synchronising(
+    trace: Trace, group: Group, calls: Any, arrival: Floats, leave: Floats
+) -> NDArray[np.bool_]:
+    """Tell of these calls of a group if nobody left them before all had entered.
+
+    `arrival`, `leave`: theirs, of shape (calls, ranks). Where somebody can leave early, nobody did
+    unless times show it that differ by more than clocks may.
+    """
+    found = trace.words.tell(group.collective[calls], SYNCHRONISING.__contains__)
+    rows = np.flatnonzero(found & ~never_early(group, trace.words, calls))
+    error = float(np.fmax.reduce(trace.clock_error[group.members], initial=0.0))
+    found[rows] = gaps(arrival[rows], leave[rows]) <= SAME_CLOCK + 2 * error
+    return found
 
 
 def met(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np.int64]:

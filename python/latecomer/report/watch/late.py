@@ -109,7 +109,7 @@ def _costs(found: Lateness, number: int) -> tuple[Floats, Floats, NDArray[np.int
     arrival, leave = group.times()
     whole = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
     arrival, leave = (np.ascontiguousarray(each[whole]) for each in (arrival, leave))
-    by_all = synchronising(found.trace.words, group.collective[whole])
+    by_all = synchronising(found.trace, group, whole, arrival, leave)
     cost = core.examine_calls(arrival, leave, by_all)["cost"]
     return arrival.min(axis=1), cost, group.members
 
