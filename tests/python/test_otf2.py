@@ -238,6 +238,27 @@ def test_the_file_that_was_cut_is_named(tmp_path, part):
             read(_cut(folder, part, keep))
 
 
+@pytest.mark.parametrize("dies", [[None], [None, 0]])
+def test_where_the_library_ends_each_rank_is_read_by_itself(tmp_path, monkeypatch, dies):
+    """Behind a cut it goes by what its memory holds, which may end its process."""
+    folder = write(tmp_path / "archive", calls=20)
+    recorded = otf2_archive._recorded
+
+    def ends(anchor, otf2, only, still):
+        if only in dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return recorded(anchor, otf2, only, still)
+
+    whole = read(folder)
+    monkeypatch.setattr(otf2_archive, "_recorded", ends)
+    found = read(folder)
+    assert found.ranks == whole.ranks
+    lost = [rank for rank in dies if rank is not None]
+    said = " ".join(found.remarks)
+    assert [rank for rank in range(whole.ranks) if f"traces/{rank}.def or " in said] == lost
+    assert bool(found.groups) is bool(whole.groups)
+
+
 def _dies(still):
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -15,11 +15,15 @@ from .model import TraceError
 _Result = TypeVar("_Result")
 
 
+class EndedError(TraceError):
+    """The process ended, or did not go on."""
+
+
 def alone(file: Path, work: Callable[[Callable[[], None]], _Result], still: float) -> _Result:
     """What `work` returns. It calls its argument now and then, to say that it goes on.
 
-    Raises its TraceError, or one that names the file if the process ends, or does not go on for
-    `still` seconds.
+    Raises its TraceError, or EndedError, which names the file, if the process ends, or does not go
+    on for `still` seconds.
     """
     fork = get_context("fork")
     here, there = fork.Pipe(duplex=False)
@@ -43,7 +47,7 @@ def alone(file: Path, work: Callable[[Callable[[], None]], _Result], still: floa
         process.kill()
         process.join()
         here.close()
-    raise TraceError(
+    raise EndedError(
         f"{file}: its library did not come to an end", why, "right would be a whole file"
     )
 

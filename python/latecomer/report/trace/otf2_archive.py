@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .alone import alone
+from .alone import EndedError, alone
 from .calls import Call, Recorded
 from .files import find
 from .left_out import LeftOut
@@ -86,21 +86,27 @@ def module(anchor: Path) -> ModuleType:
 
 _OfRanks = tuple[list[Recorded], dict[int, Found], LeftOut]
 _Found = tuple[int, list[Recorded], dict[int, Found], LeftOut]
+_Places = list[int]  # the locations of ranks, by rank
 
 
 def _read(anchor: Path, otf2: ModuleType) -> _Found:
     """The number of ranks, what they recorded, their messages, and what is left out."""
-    count, found = alone(anchor, partial(_recorded, anchor, otf2, None), STILL)
+    found: _OfRanks | None = None
+    try:
+        places, found = alone(anchor, partial(_recorded, anchor, otf2, None), STILL)
+    except EndedError:
+        places = alone(anchor, partial(_places, anchor, otf2), STILL)
     if found is not None:
-        return count, *found
+        return len(places), *found
     # A damaged file ends the events of all ranks: each rank is read by itself. Its process is new,
     # for behind a cut the library may take what its memory holds of another file for events.
     left, recorded, messages = LeftOut(), list[Recorded](), dict[int, Found]()
-    for rank in range(count):
+    for rank, place in enumerate(places):
         try:
             _, own = alone(anchor, partial(_recorded, anchor, otf2, rank), STILL)
         except TraceError as error:
-            left.add("ranks that OTF2 cannot read", f"rank {rank}", error)
+            file = f"{_file(anchor, f'{place}.def')} or {_file(anchor, f'{place}.evt')}"
+            left.add("ranks that OTF2 cannot read", f"rank {rank}, {file}", error)
             continue
         if own is not None:
             recorded += own[0]
@@ -110,7 +116,7 @@ def _read(anchor: Path, otf2: ModuleType) -> _Found:
             raise _too_many(anchor, "calls", MOST_CALLS)
     if not any(each.calls for each in recorded) and not any(map(_talks, messages.values())):
         raise TraceError(f"{anchor}: OTF2 can read no rank's events", left.said() or "none", _WHOLE)
-    return count, recorded, messages, left
+    return len(places), recorded, messages, left
 
 
 def _talks(found: Found) -> bool:
@@ -136,16 +142,23 @@ def _said(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__)[:200]
 
 
+def _places(anchor: Path, otf2: ModuleType, still: Callable[[], None]) -> _Places:
+    with _opened(anchor, otf2) as reader:
+        still()
+        return [place._ref for place in _ranks(anchor, reader, otf2)]
+
+
 def _recorded(
     anchor: Path, otf2: ModuleType, only: int | None, still: Callable[[], None]
-) -> tuple[int, _OfRanks | None]:
-    """The number of ranks, and what all of them or `only` one recorded, as far as it can be read.
+) -> tuple[_Places, _OfRanks | None]:
+    """The ranks' places, and what all of them or `only` one recorded, as far as it can be read.
 
     None: the file of one of them cannot be read. `still`: work goes on.
     """
     with _opened(anchor, otf2) as reader:
         still()
         ranks, left = _ranks(anchor, reader, otf2), LeftOut()
+        places = [place._ref for place in ranks]
         clock = (1.0 / _positive(anchor, reader.timer_resolution),
                  int(reader.definitions.clock_properties.global_offset))  # fmt: skip
         some = {place: rank for place, rank in ranks.items() if only in (None, rank)
@@ -164,7 +177,7 @@ def _recorded(
             raise
         except Exception as error:
             if only is None:
-                return len(ranks), None
+                return places, None
             whole = False
             for place in some:
                 _blame(anchor, otf2, place._ref, _said(error), left)
@@ -178,7 +191,7 @@ def _recorded(
             recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls[rank], begin,
                                      end))  # fmt: skip
         found = {rank: found_of(rank, events.of(rank), members.of, left) for rank in some.values()}
-        return len(ranks), (recorded, found, left)
+        return places, (recorded, found, left)
 
 
 def _blame(anchor: Path, otf2: ModuleType, location: int, why: str, left: LeftOut) -> None:
