@@ -98,7 +98,7 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   job.least_handled = all(mine.calls.handled, MPI_MIN);
   job.clock_error =
       all(std::max(clock.error, clock.error_at(monotonic_clock() - elapsed)), MPI_MAX);
-  job.waits = match_calls(comm, clock);
+  job.waits = match_calls(comm, clock, job.clock_error);
   job.waiting = mean(job.waits.waiting);
   job.moving = mean(job.waits.moving);
   job.hosts = hosts_of(comm, job.ranks);

@@ -27,6 +27,8 @@ constexpr std::size_t kMostPlaces = 32;  // of a group; further ones share the l
 constexpr std::size_t kToldPlaces = 8;   // of a rank
 constexpr int kTag = 1;
 
+constexpr Seconds kSameClock = 100e-6;  // as in python/latecomer/report/trace/contradictions.py
+
 // When the first call is left out: as in python/latecomer/report/analysis/cut.py.
 constexpr double kFew = 10;
 constexpr double kDominant = 0.1;
@@ -40,7 +42,8 @@ bool synchronises(std::string_view collective) {
 
 class Matching {
  public:
-  Matching(MPI_Comm comm, const ClockModel& clock) : comm_(comm), clock_(clock) {
+  Matching(MPI_Comm comm, const ClockModel& clock, Seconds clock_error)
+      : comm_(comm), clock_(clock), contradicts_(kSameClock + 2 * clock_error) {
     PMPI_Comm_rank(comm, &me_);
     PMPI_Comm_size(comm, &ranks_);
   }
@@ -188,7 +191,7 @@ class Matching {
       }
       const stamps::Stamp& stamp = own[first + call];
       const PlaceKey key = place_of(group, stamp);
-      const bool by_all = synchronises(stamps::name_of(stamp.collective));
+      const bool by_all = is_by_all(stamp, arrivals, exits);
       group.places.try_emplace(key, size).first->second.add(arrivals, exits, by_all);
       if (first + call == 0 && stamp.sequence == 0) {
         group.first.emplace(size).add(arrivals, exits, by_all);
@@ -196,6 +199,15 @@ class Matching {
         group.first_time = *std::min_element(arrivals.begin(), arrivals.end());
       }
     }
+  }
+
+  /// Somebody may leave early where nothing is sent to him, but that is rare.
+  [[nodiscard]] bool is_by_all(const stamps::Stamp& stamp, const std::vector<Seconds>& arrivals,
+                               const std::vector<Seconds>& exits) const {
+    const std::string_view collective = stamps::name_of(stamp.collective);
+    if (!synchronises(collective)) return false;
+    return never_early(collective, stamp.bytes) ||
+           std::ranges::max(arrivals) - std::ranges::min(exits) <= contradicts_;
   }
 
   static PlaceKey place_of(const Group& group, const stamps::Stamp& stamp) {
@@ -356,6 +368,7 @@ class Matching {
 
   MPI_Comm comm_;
   ClockModel clock_;
+  Seconds contradicts_;  // times that differ by more are no error of clocks
   int me_ = 0;
   int ranks_ = 1;
   Groups groups_;
@@ -365,6 +378,8 @@ class Matching {
 
 }  // namespace
 
-JobWaits match_calls(MPI_Comm comm, const ClockModel& clock) { return Matching(comm, clock)(); }
+JobWaits match_calls(MPI_Comm comm, const ClockModel& clock, Seconds clock_error) {
+  return Matching(comm, clock, clock_error)();
+}
 
 }  // namespace latecomer

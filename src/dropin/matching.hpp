@@ -95,7 +95,7 @@ using Groups = std::map<std::uint64_t, Group>;
 namespace latecomer {
 
 /// Collective over `comm`, which has the ranks of MPI_COMM_WORLD. `clock`: the common time at this
-/// rank's. The result is complete on rank 0.
-[[nodiscard]] JobWaits match_calls(MPI_Comm comm, const ClockModel& clock);
+/// rank's; `clock_error`: the largest of any rank. The result is complete on rank 0.
+[[nodiscard]] JobWaits match_calls(MPI_Comm comm, const ClockModel& clock, Seconds clock_error);
 
 }  // namespace latecomer

@@ -17,6 +17,14 @@ namespace latecomer {
 inline constexpr std::array<std::string_view, 7> kSynchronising = {
     "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter"};
 
+/// Tells if no data of a synchronising collective can be empty. `bytes`: of the call; -1: not
+/// known.
+[[nodiscard]] inline bool never_early(std::string_view collective, std::int64_t bytes) {
+  if (collective == "barrier") return true;
+  return bytes != 0 &&
+         (collective == "allreduce" || collective == "allgather" || collective == "alltoall");
+}
+
 /// Calls that are known on all their ranks. Arrays of shape (calls, ranks) hold a call's ranks one
 /// after the other; the others have one entry a call. Times are in seconds.
 struct WholeCalls {
