@@ -97,6 +97,27 @@ dist.destroy_process_group()
 """
 
 
+# Ranks 0 and 2, and 1 and 3, observe models of their own at once; then 0 and 1 alone.
+GROUPS = """
+import torch, torch.distributed as dist, latecomer.torch
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+me = dist.get_rank()
+
+def observed(group, ranks):
+    model = DistributedDataParallel(torch.nn.Linear(8, 8), process_group=group)
+    watched = latecomer.torch.observe(model, group=group, every=2)
+    for _ in range(4): model(torch.ones(1, 8)).sum().backward()
+    assert len(watched.summary().ranks) == len(ranks), watched.summary()
+
+groups = [dist.new_group(ranks) for ranks in ([0, 2], [1, 3], [0, 1])]
+observed(groups[me % 2], [0, 2])
+if me < 2: observed(groups[2], [0, 1])
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
 def launch(tmp_path, code, *words, ranks=3):
     """Run the script by torchrun: its output. Fails where it does."""
     script = tmp_path / "script.py"
@@ -122,6 +143,10 @@ def test_the_script_of_the_documentation(tmp_path):
 
 def test_observed_models_are_trained_alike_and_name_the_late_rank(tmp_path):
     launch(tmp_path, MODELS, ranks=2)
+
+
+def test_groups_of_some_ranks_are_observed(tmp_path):
+    launch(tmp_path, GROUPS, ranks=4)
 
 
 def test_a_job_that_hangs_says_who_has_not_come(tmp_path, capsys):

@@ -4,12 +4,15 @@ Annotations of the hook are objects, not texts, since PyTorch compares them.
 """
 
 import functools
+import hashlib
+import json
 import queue
 import socket
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -24,6 +27,7 @@ from ..base.summary import RankSummary, Summary
 
 _ROUNDS = 3  # messages to each rank, to compare clocks
 _PATIENCE_S = 60
+_TEXT = 1024  # bytes of a value
 Hook = Callable[[Any, dist.GradBucket], torch.futures.Future[torch.Tensor]]
 
 
@@ -40,9 +44,9 @@ def observe(what: Any, *, group: Any = None, every: int = 100) -> Any:
 
     Works with any backend, and needs no MPI. A rank arrives when the program asks for a call, and
     leaves when it is done; with GPUs both are when work is enqueued, not when the GPU gets to it.
-    After each `every` calls a thread exchanges the times and compares the clocks of the hosts, over
-    a Gloo group of its own with the ranks of `group` (None: the model's, else all); ranks of one
-    host read one clock. All ranks must call observe() together, and summary() too.
+    After each `every` calls a thread exchanges the times and compares the clocks of the hosts, by
+    Gloo, among the ranks of `group` (None: the model's, else all); ranks of one host read one
+    clock. All ranks of the group must call observe() together, and summary() too.
 
     Raises ValueError for `every`, and UserError for other models.
     """
@@ -110,18 +114,52 @@ _all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_t
 _reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
 
 
+class _Peers:
+    """Messages between some ranks, which count from 0 here.
+
+    No process group: `new_group` wants all ranks of the job, or as many groups on each of these.
+    """
+
+    made: ClassVar[Counter[str]] = Counter()
+
+    def __init__(self, ranks: Sequence[int]) -> None:
+        key = "_".join(map(str, ranks))
+        self.made[key] += 1  # alike on these ranks
+        name = hashlib.sha1(key.encode(), usedforsecurity=False).hexdigest()
+        store = dist.PrefixStore(f"latecomer/{name}/{self.made[key]}",
+                                 dist.distributed_c10d._get_default_store())  # fmt: skip
+        self.me, self.count = ranks.index(dist.get_rank()), len(ranks)
+        self._gloo = dist.ProcessGroupGloo(store, self.me, self.count)
+
+    def gather(self, mine: torch.Tensor) -> list[torch.Tensor]:
+        """The tensors of all, which have one shape and type."""
+        everyone = [torch.empty_like(mine) for _ in range(self.count)]
+        self._gloo.allgather([everyone], [mine]).wait()
+        return everyone
+
+    def gather_values(self, mine: Any) -> list[Any]:
+        """The values of all, each of some hundred characters as JSON at most."""
+        text = json.dumps(mine).encode().ljust(_TEXT)
+        found = self.gather(torch.frombuffer(bytearray(text), dtype=torch.uint8))
+        return [json.loads(bytes(each.tolist())) for each in found]
+
+    def send(self, note: torch.Tensor, to: int) -> None:
+        self._gloo.send([note], to, 0).wait()
+
+    def receive(self, note: torch.Tensor, source: int) -> None:
+        self._gloo.recv([note], source, 0).wait()
+
+
 class _Record:
     """The times of this rank, and what the exchanges found."""
 
     def __init__(self, group: Any, every: int) -> None:
         ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
-        # Other ranks may make groups of theirs meanwhile, or none.
-        self._group = dist.new_group(ranks, backend="gloo", use_local_synchronization=True)
+        self._peers = _Peers(ranks)
         self._ranks, self._every = ranks, every
-        self._me = ranks.index(dist.get_rank())
+        self._me = self._peers.me
         self._entries: list[list[float]] = []  # of [arrival, exit]
-        clocks: list[Any] = [None] * len(ranks)
-        dist.all_gather_object(clocks, clock_of_this_process(), group=self._group)
+        clocks = self._peers.gather_values(clock_of_this_process())
         self._common = [clock == clocks[0] for clock in clocks]  # with the first rank
         self._guard = threading.Lock()
         self._began: float | None = None
@@ -157,8 +195,7 @@ class _Record:
             self._batches.put((self._take(len(self._entries)), done))
         if not done.wait(_PATIENCE_S):
             raise RuntimeError(f"summary: no exchange in {_PATIENCE_S} s; all ranks must call it")
-        about: list[Any] = [None] * len(self._ranks)
-        dist.all_gather_object(about, (socket.gethostname(), elapsed), group=self._group)
+        about = self._peers.gather_values((socket.gethostname(), elapsed))
         calls, last, waiting, moving, caused = self._totals
         ranks = tuple(
             RankSummary(rank, host, seconds, int(calls[i]), int(calls[i]), int(last[i]),
@@ -179,8 +216,7 @@ class _Record:
         """Add the batch, which has as many entries on all ranks."""
         offset, error = self._compare_clocks()
         mine = torch.from_numpy(np.append((times - offset).ravel(), error))
-        everyone = [torch.empty_like(mine) for _ in self._ranks]
-        dist.all_gather(everyone, mine, group=self._group)
+        everyone = self._peers.gather(mine)
         errors = [float(each[-1]) for each in everyone]
         self._clock_error = max(self._clock_error, *errors)
         both = np.stack([each[:-1].numpy().reshape(-1, 2) for each in everyone])
@@ -203,20 +239,20 @@ class _Record:
         Ranks that read the first one's clock need no messages for that.
         """
         if self._me == 0:
-            for rank in (r for r, same in zip(self._ranks, self._common, strict=True) if not same):
+            for rank in (rank for rank, same in enumerate(self._common) if not same):
                 for _ in range(_ROUNDS):
                     note = torch.empty(1, dtype=torch.float64)
-                    dist.recv(note, rank, self._group)
+                    self._peers.receive(note, rank)
                     note[0] = time.monotonic()
-                    dist.send(note, rank, self._group)
+                    self._peers.send(note, rank)
         if self._common[self._me]:
             return 0.0, 0.0
         offset, error = 0.0, float("inf")
         for _ in range(_ROUNDS):
             note = torch.zeros(1, dtype=torch.float64)
             sent = time.monotonic()
-            dist.send(note, self._ranks[0], self._group)
-            dist.recv(note, self._ranks[0], self._group)
+            self._peers.send(note, 0)
+            self._peers.receive(note, 0)
             received = time.monotonic()
             if (received - sent) / 2 < error:
                 error = (received - sent) / 2
