@@ -77,12 +77,6 @@ int unrecorded(const void* site, Native&& native) {
   return unseen::in(trace::OtherCalls::communicators, site, native);
 }
 
-/// MPI_ROOT or MPI_PROC_NULL of an intercommunicator: MPI alone knows which arguments count.
-bool is_without_root(int root, MPI_Comm comm) { return root < 0 && !has_identity(comm); }
-int without_root(const Call& call) {
-  return unrecorded(call.site, [&] { return call.native(); });
-}
-
 /// Runs a collective, in the trace if there is one. `begin` makes its TracedCall on a state.
 template <class Native, class Begin>
 int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin, Native&& native) {
@@ -90,7 +84,11 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
     if (state == nullptr && comm != MPI_COMM_NULL && stamps::are_kept()) stamps::lose();
-    if (state == nullptr || state->intercommunicator) return MPI_SUCCESS;
+    if (state == nullptr) return MPI_SUCCESS;
+    if (state->intercommunicator) {
+      ++state->stats.fallback_intercommunicator;
+      return MPI_SUCCESS;
+    }
     if (messages::are_traced()) unseen::write();
     begin(call, *state);
     return MPI_SUCCESS;
@@ -103,6 +101,13 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
     call->end(code == MPI_SUCCESS ? served : trace::Served::failed);
   }
   return code;
+}
+
+/// MPI_ROOT or MPI_PROC_NULL of an intercommunicator: MPI alone knows which arguments count.
+bool is_without_root(int root, MPI_Comm comm) { return root < 0 && !has_identity(comm); }
+int without_root(const Call& call) {
+  const auto nothing = [](const auto& /*made*/, const CommState& /*state*/) {};
+  return traced(call.comm, trace::Served::other, call.site, nothing, [&] { return call.native(); });
 }
 
 /// A call that the MPI library gets at once. `describe` makes the call.

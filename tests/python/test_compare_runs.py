@@ -285,9 +285,12 @@ def test_of_two_comparisons_into_one_folder_the_second_is_refused(jobs, tmp_path
     assert not wishes
 
 
-def test_its_json_has_the_comparison_of_traces(jobs, capsys):
-    _, command, program = jobs
-    assert run([*command, "--json", "--turns", "1", *program]) == 0
+def test_its_json_has_the_comparison_of_traces(jobs, tmp_path, capsys):
+    wishes, command, program = jobs
+    file = tmp_path / "result.json"
+    assert run([*command, "--json", "--turns", "1", "--output", str(file), *program]) == 0
     value = json.loads(capsys.readouterr().out)
+    assert json.loads(file.read_text()) == value
+    assert all(own.report is None for own, _ in wishes)  # no run writes there
     assert value["traces"]["noise_known"]
     assert [len(value["traces"][side]) for side in ("before", "after")] == [2, 1]

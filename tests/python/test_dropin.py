@@ -187,6 +187,14 @@ def test_a_program_that_begins_with_mpi_f08_of_mpich(tmp_path):
 
 
 @both_families
+def test_calls_between_groups_are_counted_where_all_are_only_observed(name, tmp_path):
+    file = tmp_path / "job.json"
+    variables = {"LATECOMER": "observe", "LATECOMER_SUMMARY": str(file)}
+    run_cases(name, 3, ["intercommunicators"], variables).check()
+    assert json.loads(file.read_text())["calls"]["fallback_intercommunicator"] > 0
+
+
+@both_families
 def test_processes_of_another_world_are_left_to_the_mpi_library(name):
     job = run_cases(name, 2, ["spawn"], EVERYTHING | {"LATECOMER_ALGORITHM": "fastest"})
     if job.code != 0 and "spawn: " not in job.out:

@@ -1,5 +1,6 @@
 """Programs that a Fortran compiler made, by each of Fortran's ways to MPI."""
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -93,6 +94,45 @@ def test_a_fortran_library_that_only_its_opener_sees(name, binding, mode, tmp_pa
     assert "mistakes: 0" in job.out
     if mode == "on":
         assert all(calls["handled"] >= HANDLED for calls in calls_of(tmp_path, RANKS))
+
+
+PLACES = """
+program places
+  use mpi
+  implicit none
+  integer :: error, rank, i
+  integer, parameter :: n = 5000
+  integer :: mine(n), sum(n), counts(3)
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  mine = rank
+  counts = 1000
+  do i = 1, 3
+    call MPI_Scan(mine, sum, n, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    call MPI_Reduce_scatter(mine, sum, counts, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+  end do
+  call MPI_Finalize(error)
+end program
+"""
+
+
+@both_families
+def test_the_place_in_the_program_is_told(name, tmp_path, monkeypatch):
+    """Of calls that the library only looks at, too."""
+    source = tmp_path / "places.F90"
+    source.write_text(PLACES)
+    monkeypatch.setitem(globals(), "SOURCE", source)
+    launch = launcher_of(name, RANKS, [compiled(name, BINDINGS["use_mpi"], tmp_path)])
+    variables = {
+        "LD_PRELOAD": str(preload.library()),
+        "LATECOMER": "observe",
+        "LATECOMER_SUMMARY": str(tmp_path / "job.json"),
+    }
+    job = run_command(preload.with_variables(launch.command, variables), launch.env)
+    assert job.code == 0, job.err
+    places = json.loads((tmp_path / "job.json").read_text())["places"]
+    assert {each["collective"] for each in places} == {"scan", "reduce_scatter"}
+    assert all(each["site"].startswith("collectives+") for each in places), places
 
 
 def test_a_tool_behind_that_wraps_fortran_calls_for_the_program(tmp_path):

@@ -75,11 +75,18 @@ def test_other_preloads_of_a_command_are_joined(launchers, monkeypatch):
         "-genv", "A", "1", "-genv", "LD_PRELOAD", f"{OURS} /t/a.so", "-n", "2", "app"]  # fmt: skip
     assert joined(slurm, "--export=ALL,B=2,LD_PRELOAD=/t/a.so", "app") == [
         f"--export=ALL,B=2,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
-    assert joined(slurm, "--export=NONE", "app") == [f"--export=A=1,LD_PRELOAD={OURS}", "app"]
+    for none in ("NONE", "none", "NONE,B=2"):  # the list ends there
+        made = joined(slurm, f"--export={none}", "app")
+        assert made == [f"--export=A,LD_PRELOAD={OURS}", "app"]
+    assert joined(slurm, "--export=B=2,None", "app") == [
+        f"--export=B=2,A,LD_PRELOAD={OURS}", "app"]  # fmt: skip
+    assert joined(slurm, "-n2", "a", "x", ":", "--export=B", "-n", "3", "b") == [
+        f"--export=ALL,LD_PRELOAD={OURS}", "-n2", "a", "x", ":",
+        f"--export=B,A,LD_PRELOAD={OURS}", "-n", "3", "b"]  # fmt: skip
     assert joined(slurm, "-n2", "--export", "B=2,LD_PRELOAD=/t/a.so", "app") == [
-        f"--export=B=2,A=1,LD_PRELOAD={OURS} /t/a.so", "-n2", "app"]  # fmt: skip
+        f"--export=B=2,A,LD_PRELOAD={OURS} /t/a.so", "-n2", "app"]  # fmt: skip
     assert joined(slurm, "--export=LD_PRELOAD=/t/a.so", "app") == [
-        f"--export=A=1,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
+        f"--export=A,LD_PRELOAD={OURS} /t/a.so", "app"]  # fmt: skip
     monkeypatch.setenv("LD_PRELOAD", "/other/liblatecomer_preload_messages.so")
     assert joined(openmpi, "app") == [*ours, f"LD_PRELOAD={OURS}", "app"]  # one of ours is enough
     monkeypatch.setenv("LD_PRELOAD", "/e/c.so")
@@ -98,7 +105,7 @@ def test_other_preloads_of_a_command_are_joined(launchers, monkeypatch):
 
 @pytest.mark.parametrize("options", [
     [], ["-n", "4"], ["-n4", "-ul", "--label", "-J", "job"], ["--ntasks", "4", "--exclusive", "-K"],
-    ["--pty", "-lc", "2", "--mpi=pmix", "--"], ["-v", "-v", "-w", "n1,n2", "--latecomer"],
+    ["--pty", "-lc", "2", "--mpi=pmix", "--"], ["-v", "-v", "-w", "n1,n2", "--latecomer"], ["--bcast", "--interactive"],
 ])  # fmt: skip
 def test_what_follows_the_program_is_not_for_srun(options, launchers, monkeypatch):
     monkeypatch.delenv("LD_PRELOAD", raising=False)
@@ -109,10 +116,10 @@ def test_what_follows_the_program_is_not_for_srun(options, launchers, monkeypatc
     assert made == [f"--export=ALL,{ours}", *options, *program]
     first = [each for each in options if each != "--"]
     made = joined(launchers["slurm"], *first, "--export", "B=2", *program)
-    assert made == [f"--export=B=2,A=1,{ours}", *first, *program]
+    assert made == [f"--export=B=2,A,{ours}", *first, *program]
     monkeypatch.setenv("SLURM_EXPORT_ENV", "NONE")  # of a job that was submitted with it
     made = joined(launchers["slurm"], *options, *program)
-    assert made == [f"--export=A=1,{ours}", *options, *program]
+    assert made == [f"--export=A,{ours}", *options, *program]
 
 
 @pytest.mark.parametrize("folder", ["with blank", "with:colon", "with\ttab"])

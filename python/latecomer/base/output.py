@@ -54,11 +54,16 @@ def _width(terminal: TextIO) -> int:
         return _USUAL
 
 
-def print_json(value: Any) -> None:
+def json_text(value: Any) -> str:
     """One JSON value, for scripts."""
     import json
 
-    print(json.dumps(value, indent=2))
+    return json.dumps(value, indent=2)
+
+
+def print_json(value: Any) -> None:
+    """One JSON value, for scripts."""
+    print(json_text(value))
 
 
 def console() -> Console:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..base.clone import BUILD
@@ -23,11 +24,11 @@ _SLURM = ("srun",)
 _SRUN_VALUED = "ABCDFGJLMNSTUWbcdeimnopqrtwx"  # letters of options with a value
 # Options without one, or whose value, if any, follows "=" (man srun of Slurm 22.05 to 25.05).
 _SRUN_FLAGS = re.compile(
-    "compress|contiguous|disable-status|exact|exclusive|external-launcher|get-user-env|help|hold|"
-    "immediate|kill-on-bad-exit|label|latecomer|multi-prog|nice|no-allocate|no-kill|overcommit|"
-    "overlap|oversubscribe|preserve-env|propagate|pty|quiet|quit-on-interrupt|reboot|resv-ports|"
-    "send-libs|spread-job|stepmgr|test-only|unbuffered|usage|use-min-nodes|verbose|version|whole|"
-    "x11"
+    "bcast|compress|consolidate-segments|contiguous|disable-status|exact|exclusive|"
+    "external-launcher|get-user-env|help|hold|immediate|interactive|kill-on-bad-exit|label|"
+    "latecomer|multi-prog|nice|no-allocate|no-kill|oom-kill-step|overcommit|overlap|oversubscribe|"
+    "preserve-env|propagate|pty|quiet|quit-on-interrupt|reboot|resv-ports|send-libs|spread-job|"
+    "spread-segments|stepmgr|test-only|unbuffered|usage|use-min-nodes|verbose|version|whole|x11"
 )
 _HYDRA_SIGNS = ("HYDRA", "Intel(R) MPI")
 
@@ -83,13 +84,17 @@ def _joined(path: Path, others: Sequence[str]) -> str:
 def _take_settings(command: Sequence[str], name: str) -> tuple[list[str], list[str]]:
     """The command without the launcher's options that set a variable for ranks, and its values."""
     if Path(command[0]).name in _SLURM:
-        exported, others = _exports(command)
-        sets = f"{name}="
-        values = [part.removeprefix(sets) for part in exported if part.startswith(sets)]
-        kept = [part for part in exported if not part.startswith(sets)] or ["NONE"]
-        return [command[0], f"--export={','.join(kept)}", *others], values
+        sets, joined = f"{name}=", [command[0]]
+        found = []
+        for component in _components(command[1:]):
+            exported, others = _exports(component)
+            found += [part.removeprefix(sets) for part in exported if part.startswith(sets)]
+            kept = [part for part in exported if not part.startswith(sets)] or ["NONE"]
+            joined += [":"] if len(joined) > 1 else []
+            joined += [f"--export={','.join(kept)}", *others]
+        return joined, found
     words: list[str] = []
-    values = []
+    values: list[str] = []
     rest = list(command)
     while rest:
         word = rest.pop(0)
@@ -154,19 +159,37 @@ def with_variables(command: Sequence[str], settings: Mapping[str, str]) -> list[
 
 def _of_slurm(command: Sequence[str], settings: Mapping[str, str]) -> list[str]:
     """srun takes one list of variables. It separates them by commas, which a value may hold: so
-    ours come by srun's own environment, as long as the command takes that over."""
-    exported, words = _exports(command)
-    named = (VARIABLE, _SANITIZER_OPTIONS) if "ALL" in exported else tuple(settings)
-    ours = [f"{name}={settings[name]}" for name in named if name in settings]
-    kept = [part for part in exported if part != "NONE"]
-    return [command[0], f"--export={','.join([*kept, *ours])}", *words]
+    ours come by srun's own environment, from which the list takes those that it names."""
+    words = [command[0]]
+    for part in _components(command[1:]):
+        exported, rest = _exports(part)
+        kept = list(itertools.takewhile(lambda each: each.upper() != "NONE", exported))
+        takes_all = "ALL" in map(str.upper, kept)
+        ours = [f"{name}={settings[name]}" if name in (VARIABLE, _SANITIZER_OPTIONS) else name
+                for name in settings
+                if not takes_all or name in (VARIABLE, _SANITIZER_OPTIONS)]  # fmt: skip
+        words += [":"] if len(words) > 1 else []
+        words += [f"--export={','.join([*kept, *ours])}", *rest]
+    return words
 
 
-def _exports(command: Sequence[str]) -> tuple[list[str], list[str]]:
+def _components(words: Sequence[str]) -> Iterator[list[str]]:
+    """The parts of srun's words for each component of a job, which colons separate."""
+    part: list[str] = []
+    for word in words:
+        if word == ":":
+            yield part
+            part = []
+        else:
+            part.append(word)
+    yield part
+
+
+def _exports(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """The variables that srun gives to ranks, as its option names them, and its other words."""
     exported = os.environ.get("SLURM_EXPORT_ENV") or "ALL"
-    words: list[str] = []
-    rest = list(command[1:])
+    others: list[str] = []
+    rest = list(words)
     while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
         option = [rest.pop(0)]
         if _takes_next(option[0]) and rest:
@@ -175,8 +198,8 @@ def _exports(command: Sequence[str]) -> tuple[list[str], list[str]]:
         if name == "--export":
             exported = value
         else:
-            words += option
-    return exported.split(","), [*words, *rest]
+            others += option
+    return exported.split(","), [*others, *rest]
 
 
 def _takes_next(option: str) -> bool:

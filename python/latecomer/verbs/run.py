@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.errors import DeadlineError
 from ..base.invocation import called, called_here, within
-from ..base.output import print_json, say
+from ..base.output import json_text, print_json, say
+from ..base.whole_files import write_text
 from ..command.declare import Seconds, UsageError, argument, flag
 from .options import Json, option, refuse
 from .run_lines import closing_lines, kept, why_inactive
@@ -305,8 +306,9 @@ def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
     from .settings import claimed
 
     turns = asked.turns or _TURNS
+    each = replace(wishes, report=None)  # the result is that of all runs
     with claimed(asked.trace):
-        result = compare(command, wishes, turns=turns, deadline=asked.deadline, progress=say)
+        result = compare(command, each, turns=turns, deadline=asked.deadline, progress=say)
     if not isinstance(result, Comparison):
         if result.code:
             say(f"a run failed with exit code {result.code}; its output is above, or run it alone")
@@ -321,8 +323,12 @@ def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
     if asked.trace:
         look = partial(_look, command)
         traces = compare_traces(asked.trace, turns, look, asked.html, asked.json)
+    value = comparison_json(result) | {"traces": traces}
+    if asked.output:
+        as_json = asked.output.suffix == ".json"
+        write_text(asked.output, (json_text(value) if as_json else result.text()) + "\n")
     if asked.json:
-        print_json(comparison_json(result) | {"traces": traces})
+        print_json(value)
         return 0
     if job := result.last.summary:
         answer = _answer_of_job(command, job, "compare")
