@@ -349,11 +349,13 @@ void bind_trace(nb::module_& module) {
       .def("forget_arrivals", &trace::MatchedCalls::forget_arrivals, "call"_a)
       .def("forget_part", &trace::MatchedCalls::forget_part, "part"_a)
       .def("times", times_of, "calls"_a, "parts"_a);
-  nb::list synchronising;
-  for (const std::string_view each : kSynchronising) {
-    synchronising.append(nb::str(each.data(), each.size()));
-  }
-  module.attr("SYNCHRONISING") = synchronising;
+  const auto names = [](const auto& all) {
+    nb::list list;
+    for (const std::string_view each : all) list.append(nb::str(each.data(), each.size()));
+    return list;
+  };
+  module.attr("SYNCHRONISING") = names(kSynchronising);
+  module.attr("NEVER_EARLY") = names(kNeverEarly);
   module.def("match_calls", match_calls, "parts"_a, "overlapping"_a, "zero"_a);
   module.def("examine_calls", examine_calls, "arrival"_a, "exit"_a, "by_all"_a);
 }

@@ -2,6 +2,7 @@
 // to the last arrival before it leaves, and moves data from then until it leaves.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -17,12 +18,14 @@ namespace latecomer {
 inline constexpr std::array<std::string_view, 7> kSynchronising = {
     "allreduce", "allgather", "allgatherv", "alltoall", "alltoallv", "barrier", "reduce_scatter"};
 
-/// Tells if no data of a synchronising collective can be empty. `bytes`: of the call; -1: not
-/// known.
+/// Those of which no part alone can be empty.
+inline constexpr std::array<std::string_view, 4> kNeverEarly = {"allreduce", "allgather",
+                                                                "alltoall", "barrier"};
+
+/// Tells if nobody can leave a call early, of so many bytes; -1: some.
 [[nodiscard]] inline bool never_early(std::string_view collective, std::int64_t bytes) {
-  if (collective == "barrier") return true;
-  return bytes != 0 &&
-         (collective == "allreduce" || collective == "allgather" || collective == "alltoall");
+  const bool never = std::ranges::find(kNeverEarly, collective) != kNeverEarly.end();
+  return never && (bytes != 0 || collective == "barrier");
 }
 
 /// Calls that are known on all their ranks. Arrays of shape (calls, ranks) hold a call's ranks one

@@ -56,20 +56,25 @@ def compiled(name: str, binding: int, folder: Path, *more: str) -> str:
     return str(made)
 
 
+def all_handled(launch, folder: Path, *behind: Path) -> None:
+    """Runs the program with `fastest`, and with tools behind: no mistakes, and calls are handled."""
+    variables = {
+        "LD_PRELOAD": " ".join(map(str, (preload.library(), *behind))),
+        "LATECOMER_ALGORITHM": "fastest",
+        "LATECOMER_STATS": str(folder / "%r.json"),
+    }
+    job = run_command(preload.with_variables(launch.command, variables), launch.env)
+    assert (job.code, job.err) == (0, "")
+    assert "mistakes: 0" in job.out
+    assert all(calls["handled"] >= HANDLED for calls in calls_of(folder, RANKS))
+
+
 @both_families
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_a_fortran_program(name, binding, tmp_path):
     cases_of(name)  # skips where nothing is built
     launch = launcher_of(name, RANKS, [compiled(name, BINDINGS[binding], tmp_path)])
-    variables = {
-        "LD_PRELOAD": str(preload.library()),
-        "LATECOMER_ALGORITHM": "fastest",
-        "LATECOMER_STATS": str(tmp_path / "%r.json"),
-    }
-    job = run_command(preload.with_variables(launch.command, variables), launch.env)
-    assert (job.code, job.err) == (0, "")
-    assert "mistakes: 0" in job.out
-    assert all(calls["handled"] >= HANDLED for calls in calls_of(tmp_path, RANKS))
+    all_handled(launch, tmp_path)
 
 
 @both_families
@@ -141,12 +146,4 @@ def test_a_tool_behind_that_wraps_fortran_calls_for_the_program(tmp_path):
     source.write_text(TOOL)
     tool = shared_library(installed("openmpi").mpicc, source, tmp_path / "tool.so")
     launch = launcher_of("openmpi", RANKS, [program])
-    variables = {
-        "LD_PRELOAD": f"{preload.library()} {tool}",
-        "LATECOMER_ALGORITHM": "fastest",
-        "LATECOMER_STATS": str(tmp_path / "%r.json"),
-    }
-    job = run_command(preload.with_variables(launch.command, variables), launch.env)
-    assert (job.code, job.err) == (0, "")
-    assert "mistakes: 0" in job.out
-    assert all(calls["handled"] >= HANDLED for calls in calls_of(tmp_path, RANKS))
+    all_handled(launch, tmp_path, tool)

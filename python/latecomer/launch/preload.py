@@ -22,7 +22,7 @@ _SANITIZER_OPTIONS = "ASAN_OPTIONS"
 _ANY_ORDER = "verify_asan_link_order=0"
 _SLURM = ("srun",)
 _SRUN_VALUED = "ABCDFGJLMNSTUWbcdeimnopqrtwx"  # letters of options with a value
-# Options without one, or whose value, if any, follows "=" (man srun of Slurm 22.05 to 25.05).
+# Options without one, or whose value, if any, follows "=" (of srun 22.05; some of later ones).
 _SRUN_FLAGS = re.compile(
     "bcast|compress|consolidate-segments|contiguous|disable-status|exact|exclusive|"
     "external-launcher|get-user-env|help|hold|immediate|interactive|kill-on-bad-exit|label|"

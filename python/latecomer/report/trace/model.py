@@ -29,7 +29,7 @@ UNKNOWN = -1  # an index, a size or a root that is not known
 # empty: in an all-to-all with counts a rank waits for those alone that send it something.
 SYNCHRONISING = frozenset(core.SYNCHRONISING)
 # Of these no part alone can be empty.
-NEVER_EARLY = frozenset({"allreduce", "allgather", "alltoall", "barrier"})
+NEVER_EARLY = frozenset(core.NEVER_EARLY)
 
 
 def never_early(collective: str, size: int = UNKNOWN) -> bool:
