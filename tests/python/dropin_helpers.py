@@ -94,6 +94,18 @@ def calls_of(folder: Path, ranks: int) -> list[dict[str, int]]:
     return totals
 
 
+def compiled_fortran(name: str, source: Path, made: Path, *words: str) -> Path:
+    """The program, by the compiler of that MPI library; skips the test where there is none."""
+    mpicc = installed(name).mpicc
+    compiler = mpicc.with_name(mpicc.name.replace("mpicc", "mpifort"))
+    if not compiler.exists():
+        pytest.skip(f"no Fortran compiler: {compiler}")
+    # GCC 10 and later refuse what mpif.h has always meant.
+    always = ["-cpp", "-w", "-fallow-argument-mismatch"]
+    subprocess.run([compiler, *always, *words, "-o", made, source], check=True)
+    return made
+
+
 def shared_library(compiler: Path | str, source: Path, to: Path, *words: str) -> Path:
     """Compiles a C file, with these options."""
     subprocess.run([compiler, "-shared", "-fPIC", *words, "-o", to, source, "-ldl"], check=True)

@@ -5,7 +5,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dropin_helpers import calls_of, cases_of, launcher_of, run_command, shared_library
+from dropin_helpers import (
+    calls_of,
+    cases_of,
+    compiled_fortran,
+    launcher_of,
+    run_command,
+    shared_library,
+)
 from latecomer.launch import preload
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
@@ -44,16 +51,8 @@ void mpi_allreduce_(void* in, void* out, MPI_Fint* n, MPI_Fint* type, MPI_Fint* 
 
 
 def compiled(name: str, binding: int, folder: Path, *more: str) -> str:
-    mpicc = installed(name).mpicc
-    compiler = mpicc.with_name(mpicc.name.replace("mpicc", "mpifort"))
-    if not compiler.exists():
-        pytest.skip(f"no Fortran compiler: {compiler}")
     made = folder / "collectives"
-    # GCC 10 and later refuse what mpif.h has always meant.
-    words = ["-cpp", "-w", "-fallow-argument-mismatch", f"-DBINDING={binding}", *more,
-             "-o", made, SOURCE]  # fmt: skip
-    subprocess.run([compiler, *words], check=True)
-    return str(made)
+    return str(compiled_fortran(name, SOURCE, made, f"-DBINDING={binding}", *more))
 
 
 def all_handled(launch, folder: Path, *behind: Path) -> None:

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from dropin_helpers import DEADLINE_S, launcher_of
+from dropin_helpers import DEADLINE_S, compiled_fortran, launcher_of
 from latecomer.launch import preload, program
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace import read
@@ -67,32 +67,77 @@ def remarks_of(folder):
         return []
 
 
+IN_FORTRAN = """
+program hangs
+  use mpi
+  implicit none
+  integer :: rank, error, window, file, half, between, ring, x(1), y(4)
+  integer(kind=MPI_ADDRESS_KIND) :: bytes = 4
+  call MPI_Init(error)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+  call MPI_Comm_split(MPI_COMM_WORLD, min(rank, 1), rank, half, error)
+  call MPI_Win_create(x, bytes, 4, MPI_INFO_NULL, MPI_COMM_WORLD, window, error)
+  call MPI_Cart_create(MPI_COMM_WORLD, 1, [5], [.true.], .false., ring, error)
+  if (rank == 0) call MPI_Win_fence(0, window, error)
+  if (rank == 1) call MPI_File_open(MPI_COMM_WORLD, 'none', MPI_MODE_CREATE + MPI_MODE_RDWR, &
+                                    MPI_INFO_NULL, file, error)
+  if (rank == 2) call MPI_Neighbor_allgather(x, 1, MPI_INTEGER, y, 1, MPI_INTEGER, ring, error)
+  if (rank == 3) call MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 0, 7, between, error)
+  do
+    call sleep(1)
+  end do
+end program
+"""
+NO_RECORD = "was last seen in a call of MPI that has no record"
+EXPECTED_IN_FORTRAN = (
+    f"rank 0 {NO_RECORD} (windows), at hangs",
+    f"rank 1 {NO_RECORD} (files), at hangs",
+    f"rank 2 {NO_RECORD} (collectives among neighbours), at hangs",
+    f"rank 3 {NO_RECORD} (communicators), at hangs",
+    "rank 4 was last seen outside of calls that may wait (tests are not counted), since ",
+)
+
+
+def run_until_seen(name, ranks, path, folder, expected):
+    launch = launcher_of(name, ranks, [str(path)])
+    library = preload.library(messages=True)
+    variables = {"LATECOMER_TRACE": str(folder), "LD_PRELOAD": str(library)}
+    command = preload.with_variables(launch.command, variables)
+    job = subprocess.Popen(command, env=launch.env, start_new_session=True, cwd=path.parent)
+    try:
+        until, found = time.monotonic() + DEADLINE_S, []
+        while time.monotonic() < until and job.poll() is None:
+            found = remarks_of(folder)
+            if all(any(each.startswith(said) for each in found) for said in expected):
+                break
+            time.sleep(0.2)
+        else:
+            pytest.fail(f"the ranks were not seen there, but: {found}")
+        assert found[0] == f"{ranks} ranks did not reach MPI_Finalize"
+    finally:
+        os.killpg(job.pid, signal.SIGTERM)
+        job.wait()
+
+
 @both_families
 def test_where_the_ranks_of_a_job_are_that_hangs(name, tmp_path):
     if program.find_built(preload.WITH_MESSAGES) is None:
         pytest.skip("the drop-in library is not built")
     source = tmp_path / "hangs.c"
     source.write_text(HANGS)
-    path, folder = tmp_path / "hangs", tmp_path / "trace"
-    subprocess.run([installed(name).mpicc, "-g", source, "-o", path], check=True)
-    launch = launcher_of(name, 8, [str(path)])
-    library = preload.library(messages=True)
-    variables = {"LATECOMER_TRACE": str(folder), "LD_PRELOAD": str(library)}
-    command = preload.with_variables(launch.command, variables)
-    job = subprocess.Popen(command, env=launch.env, start_new_session=True)
-    try:
-        until, found = time.monotonic() + DEADLINE_S, []
-        while time.monotonic() < until and job.poll() is None:
-            found = remarks_of(folder)
-            if all(any(each.startswith(said) for each in found) for said in EXPECTED):
-                break
-            time.sleep(0.2)
-        else:
-            pytest.fail(f"the ranks were not seen there, but: {found}")
-        assert found[0] == "8 ranks did not reach MPI_Finalize"
-    finally:
-        os.killpg(job.pid, signal.SIGTERM)
-        job.wait()
+    subprocess.run([installed(name).mpicc, "-g", source, "-o", tmp_path / "hangs"], check=True)
+    run_until_seen(name, 8, tmp_path / "hangs", tmp_path / "trace", EXPECTED)
+
+
+@both_families
+def test_where_the_ranks_of_a_fortran_program_are_that_hangs(name, tmp_path):
+    """In the program, not in the MPI library's code for Fortran."""
+    if program.find_built(preload.WITH_MESSAGES) is None:
+        pytest.skip("the drop-in library is not built")
+    source = tmp_path / "hangs.f90"
+    source.write_text(IN_FORTRAN)
+    path = compiled_fortran(name, source, tmp_path / "hangs")
+    run_until_seen(name, 5, path, tmp_path / "trace", EXPECTED_IN_FORTRAN)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from dropin_helpers import launcher_of, run_command, shared_library
+from dropin_helpers import compiled_fortran, launcher_of, run_command, shared_library
 from latecomer.launch import preload, program
 from latecomer.report.analysis.answer import answer, facts
 from latecomer.report.analysis.cut import analysed
@@ -290,13 +290,9 @@ def test_ranks_with_different_loaders_are_told(name, programs, tmp_path):
 @both_families
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_messages_of_a_fortran_program(name, binding, tmp_path):
-    mpicc = built(name)
-    compiler = mpicc.with_name(mpicc.name.replace("mpicc", "mpifort"))
-    if not compiler.exists():
-        pytest.skip(f"no Fortran compiler: {compiler}")
-    path = tmp_path / "messages"
-    words = ["-cpp", "-w", "-fallow-argument-mismatch", f"-DBINDING={BINDINGS[binding]}"]
-    subprocess.run([compiler, *words, "-o", path, IN_FORTRAN], check=True)
+    built(name)
+    binds = f"-DBINDING={BINDINGS[binding]}"
+    path = compiled_fortran(name, IN_FORTRAN, tmp_path / "messages", binds)
     job = traced(name, [str(path)], tmp_path / "trace")
     assert (job.code, job.err) == (0, "")
     assert "mistakes: 0" in job.out
