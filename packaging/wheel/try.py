@@ -46,7 +46,7 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 # As on the page; a command that fails ends the script.
 BEGIN = """mkdir /opt/tutorial; cd /opt/tutorial
 cp /opt/given/late-openmpi late; ln -s /opt/v/bin/latecomer .
-export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 set -x"""
 END = """test -s late.html -a -s ring.svg -a -s owners.svg -a -s call.html
 echo tutorial: {} commands"""
