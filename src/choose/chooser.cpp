@@ -193,7 +193,9 @@ const Network& Chooser::network_of_plans(Collective collective) const {
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes, const CallClass* of) {
   const bool learnt = of != nullptr && of->network;
-  pricer_.know(learnt ? *of->network : network_of_plans(collective),
+  std::span<const Seconds> mostly_late;
+  if (watch_ && !policy_.reproducible) mostly_late = watch_->mostly_late();
+  pricer_.know(learnt ? *of->network : network_of_plans(collective), mostly_late,
                watch_ != nullptr && !rooted(collective), announced, nodes && !policy_.reproducible);
 }
 

@@ -19,8 +19,9 @@ std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowled
   key = mix_key(key, static_cast<std::uint64_t>(problem.count));
   key = mix_key(key, static_cast<std::uint64_t>(problem.element_bytes));
   key = mix_key(key, static_cast<std::uint64_t>(problem.root));
-  if (!choice.algorithm->arrival_aware) return key;
-  for (const Seconds arrival : knowledge.arrivals)
+  const bool aware = choice.algorithm->arrival_aware;
+  if (!aware && choice.algorithm->kind != Kind::protocol) return key;
+  for (const Seconds arrival : aware ? knowledge.arrivals : knowledge.mostly_late)
     key = mix_key(key, std::bit_cast<std::uint64_t>(arrival));
   return key;
 }
@@ -30,6 +31,8 @@ bool answers(const CachedPlan& cached, const Choice& choice, const Problem& prob
   if (cached.problem != problem || cached.telemetry != knowledge.telemetry) return false;
   if (!(cached.network == knowledge.network)) return false;
   if (!(cached.asked == choice) || cached.nodes == knowledge.placement.empty()) return false;
+  if (choice.algorithm->kind == Kind::protocol && cached.mostly_late != knowledge.mostly_late)
+    return false;
   return !choice.algorithm->arrival_aware ||
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
 }
@@ -44,8 +47,9 @@ std::size_t bytes_of(const Plan& plan) {
 
 /// The bytes of an entry, equal on all ranks. Programs are kept elsewhere.
 std::size_t bytes_of(const CachedPlan& cached) {
-  return sizeof(CachedPlan) + cached.arrivals.size() * sizeof(Seconds) + bytes_of(*cached.plan) +
-         cached.problem.parts.size() * sizeof(Count);
+  return sizeof(CachedPlan) +
+         (cached.arrivals.size() + cached.mostly_late.size()) * sizeof(Seconds) +
+         bytes_of(*cached.plan) + cached.problem.parts.size() * sizeof(Count);
 }
 
 }  // namespace
@@ -70,6 +74,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
                     problem,
                     knowledge.network,
                     knowledge.arrivals,
+                    knowledge.mostly_late,
                     knowledge.background,
                     knowledge.telemetry,
                     !knowledge.placement.empty(),

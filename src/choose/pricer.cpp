@@ -123,8 +123,26 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
   return std::ranges::max(arrivals) - sum / static_cast<double>(arrivals.size());
 }
 
-void Pricer::know(const Network& network, bool telemetry, bool background, bool nodes) {
+/// Returns true if ranks that mostly come late have a task: the first one, or one of each node.
+bool Pricer::have_tasks(const std::vector<Seconds>& mostly_late) const {
+  std::vector<Seconds> before = known_.mostly_late;
+  before.resize(mostly_late.size());
+  std::map<Rank, std::size_t> by_node;
+  for (std::size_t rank = 0; rank < before.size(); ++rank) {
+    const Rank node = shares_nodes(placement_) ? placement_[rank] : 0;
+    std::size_t& on = by_node.try_emplace(node, rank).first->second;
+    if (before[rank] < before[on]) on = rank;
+  }
+  return std::ranges::any_of(by_node, [&](const auto& on) { return mostly_late[on.second] > 0; });
+}
+
+void Pricer::know(const Network& network, std::span<const Seconds> mostly_late, bool telemetry,
+                  bool background, bool nodes) {
   known_.network = network;
+  if (!std::ranges::equal(mostly_late, mostly_late_)) {
+    mostly_late_.assign(mostly_late.begin(), mostly_late.end());
+    if (have_tasks(mostly_late_)) known_.mostly_late = mostly_late_;
+  }
   known_.telemetry = telemetry;
   known_.background = background;
   if (nodes == known_.placement.empty()) known_.placement = nodes ? placement_ : Placement{};
@@ -133,6 +151,7 @@ void Pricer::know(const Network& network, bool telemetry, bool background, bool 
 bool Pricer::place(const Placement& placement) {
   if (placement_ == placement) return false;
   placement_ = known_.placement = placement;
+  mostly_late_.clear();
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,8 +36,10 @@ struct PlanningDone {
 class Pricer {
  public:
   /// Sets the knowledge that the call at hand is planned with, all but the expected arrivals.
-  /// `nodes`: the placement of ranks may be used.
-  void know(const Network& network, bool telemetry, bool background, bool nodes);
+  /// `mostly_late`: see Knowledge; tasks stay where they are until such a rank has one. `nodes`:
+  /// the placement of ranks may be used.
+  void know(const Network& network, std::span<const Seconds> mostly_late, bool telemetry,
+            bool background, bool nodes);
   /// Sets the placement of the ranks. Returns true if it was another one.
   bool place(const Placement& placement);
   [[nodiscard]] const Network& network() const { return known_.network; }
@@ -63,6 +66,7 @@ class Pricer {
   [[nodiscard]] const PlanningDone& done() const { return done_; }
 
  private:
+  [[nodiscard]] bool have_tasks(const std::vector<Seconds>& mostly_late) const;
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }
@@ -83,6 +87,7 @@ class Pricer {
   Placement placement_;
   Knowledge known_;  // for planning the call at hand
   PlanningDone done_;
+  std::vector<Seconds> mostly_late_;  // when it was last looked whether they have tasks
 };
 
 }  // namespace latecomer

@@ -29,6 +29,15 @@ struct Knowledge {
   bool background = false;  // every rank has a progress thread that runs ahead of its arrival
   // NOLINTNEXTLINE(readability-redundant-member-init)
   Placement placement = {};  // where ranks share memory; otherwise empty
+  /// While arrivals are not known: of each rank 1 if it mostly comes late, else 0; empty: none
+  /// does.
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  std::vector<Seconds> mostly_late = {};
+
+  /// By which ranks get the tasks that others wait for: those with the least number.
+  [[nodiscard]] const std::vector<Seconds>& for_tasks() const {
+    return arrivals.empty() ? mostly_late : arrivals;
+  }
 };
 
 struct Plan {

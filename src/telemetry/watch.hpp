@@ -147,6 +147,9 @@ class Watch {
   [[nodiscard]] const HistoryKey& history() const { return history_; }
   /// The last watched call's arrivals in seconds after the earliest; empty before the first.
   [[nodiscard]] const std::vector<Seconds>& last() const { return lateness_; }
+  /// Of each rank 1 if it mostly comes late, else 0; empty before the first watched call. It tells
+  /// who should not be waited for where nothing is forecast.
+  [[nodiscard]] const std::vector<Seconds>& mostly_late() const { return mostly_late_; }
   /// The forecast for the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
@@ -159,6 +162,7 @@ class Watch {
   };
 
   void observe();
+  void note_who_is_mostly_late();
   [[nodiscard]] Taken taken_until_exits() const;
   [[nodiscard]] Seconds cost_until_arrivals(Seconds last_before);
 
@@ -171,6 +175,8 @@ class Watch {
   Seconds left_ = 0;
   Before before_;
   std::vector<Seconds> lateness_;  // in the last watched call, after the earliest rank
+  std::vector<Seconds> usual_;     // its mean over the last calls
+  std::vector<Seconds> mostly_late_;
   // Arrivals of the last watched call, and exits of the call before it or, from an exchange, its
   // own; on the shared clock.
   Observation seen_;

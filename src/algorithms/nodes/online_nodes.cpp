@@ -52,12 +52,12 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   }
   const Nodes nodes(knowledge.placement, plan.problem.ranks);
   plan.placement = knowledge.placement;
-  plan.table = choose_drivers(plan.problem, nodes, 1, knowledge.arrivals, 0);
+  plan.table = choose_drivers(plan.problem, nodes, 1, knowledge.for_tasks(), 0);
   Knowledge among = knowledge;
   among.placement = {};
   among.arrivals = arrivals_of_nodes(plan, nodes, knowledge.arrivals);
   among.background = true;
-  plan.parameters.try_emplace("coordinator", first_driver(plan, knowledge.arrivals));
+  plan.parameters.try_emplace("coordinator", first_driver(plan, knowledge.for_tasks()));
   plan.inner = {make_plan(row_among(), problem_among(plan.problem, nodes, plan.problem.count),
                           parameters_for(row_among(), plan.parameters), among)};
   for (const auto& [name, value] : plan.inner.front().parameters) plan.parameters[name] = value;

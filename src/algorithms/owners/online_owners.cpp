@@ -33,6 +33,7 @@ std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
 /// The rank that is expected first: until the coordinator arrives nothing can be done, unless it
 /// has a progress thread.
 Rank first_of(const std::vector<Seconds>& arrivals) {
+  if (arrivals.empty()) return 0;
   return static_cast<Rank>(std::ranges::min_element(arrivals) - arrivals.begin());
 }
 
@@ -68,9 +69,7 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
     const Count value = asked == plan.parameters.end() ? otherwise() : asked->second;
     plan.parameters[name] = std::min(value, most);
   };
-  fill(
-      "coordinator", [&] { return knowledge.arrivals.empty() ? 0 : first_of(knowledge.arrivals); },
-      plan.problem.ranks - 1);
+  fill("coordinator", [&] { return first_of(knowledge.for_tasks()); }, plan.problem.ranks - 1);
   fill("children", [] { return 2; }, kMostChildren);
   fill("step", [&] { return best_step(plan, knowledge.network); }, kMostStep);
   fill("window", [&] { return best_window(plan, knowledge.network); }, kMostWindow);
@@ -122,37 +121,37 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
 }
 
 Algorithm row(std::string_view blocks, std::string_view formula) {
-  return {.commutative_only = true,
-          .runs_ahead = true,
-          .scratch_messages = 2,
-          .parameters = {{"blocks", blocks, 1, {}},
-                         {"coordinator",
-                          "the rank that orders arrivals; default: the rank that is expected first",
-                          0,
-                          {}},
-                         {"step",
-                          "rounds that a rank reports at a time, at most 1024; default: by cost",
-                          1,
-                          {}},
-                         {"window",
-                          "rounds that the fastest rank may be ahead of the slowest one, at most "
-                          "4096; default: by cost",
-                          1,
-                          {}},
-                         {"children",
-                          "ranks to which each passes on control messages, at most 1024; "
-                          "default: 2",
-                          1,
-                          {}}},
-          .cost_formula = formula,
-          .source = "own",
-          .fill_plan = fill_plan,
-          .check = check,
-          .cost = cost,
-          .mean_after_last = mean_after_last,
-          .informs_all = informs_all,
-          .worth_planning = worth_planning_owners,
-          .executor = executor};
+  return {
+      .commutative_only = true,
+      .runs_ahead = true,
+      .scratch_messages = 2,
+      .parameters =
+          {{"blocks", blocks, 1, {}},
+           {"coordinator",
+            "the rank that orders arrivals; default: the rank expected first, else one that is "
+            "mostly early",
+            0,
+            {}},
+           {"step", "rounds that a rank reports at a time, at most 1024; default: by cost", 1, {}},
+           {"window",
+            "rounds that the fastest rank may be ahead of the slowest one, at most "
+            "4096; default: by cost",
+            1,
+            {}},
+           {"children",
+            "ranks to which each passes on control messages, at most 1024; "
+            "default: 2",
+            1,
+            {}}},
+      .cost_formula = formula,
+      .source = "own",
+      .fill_plan = fill_plan,
+      .check = check,
+      .cost = cost,
+      .mean_after_last = mean_after_last,
+      .informs_all = informs_all,
+      .worth_planning = worth_planning_owners,
+      .executor = executor};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
 #include "price/candidates.hpp"
 #include "price/price.hpp"
 
@@ -15,7 +16,7 @@ std::vector<Candidate> announced(Collective collective, const std::vector<Second
   CallClass call_class;
   call_class.budget = budget;
   Pricer pricer;
-  pricer.know({}, false, true, true);
+  pricer.know({}, {}, false, true, true);
   return pricer.candidates(call_class, {collective, 16, 1 << 20, 4}, arrivals);
 }
 
@@ -46,7 +47,7 @@ std::vector<Candidate> on_nodes(bool usable) {
   call_class.budget = 10;
   Pricer pricer;
   EXPECT_TRUE(pricer.place(consecutive_placement(16, 4)));
-  pricer.know({}, false, true, usable);
+  pricer.know({}, {}, false, true, usable);
   return pricer.candidates(call_class, {Collective::allreduce, 16, 1 << 18, 4}, ninth_late());
 }
 
@@ -70,6 +71,51 @@ TEST(Pricer, HasNoPlansOnNodesWhereThePlacementMayNotBeUsed) {
   for (const Candidate& each : without) EXPECT_NE(each.row->name, "nodes");
 }
 
+const Plan& plan_of(std::string_view row, const std::vector<Candidate>& all) {
+  const auto found = std::ranges::find(all, row, [](const Candidate& each) { return each.name(); });
+  if (found == all.end()) throw Error("row", std::string(row), "one of the candidates");
+  return *found->plan;
+}
+
+/// What all wait for is done by the first rank that does not mostly come late, and stays there.
+TEST(Pricer, GivesTasksToRanksThatAreMostlyThere) {
+  CallClass call_class;
+  call_class.budget = 10;
+  Pricer pricer;
+  const auto coordinator = [&](const std::vector<Seconds>& mostly_late) {
+    pricer.know({}, mostly_late, false, false, true);
+    const Problem problem{Collective::allreduce, 4, 1 << 18, 4};
+    const auto all = pricer.candidates(call_class, problem, {});
+    return plan_of("online_owners", all).parameters.at("coordinator");
+  };
+  EXPECT_EQ(coordinator({}), 0);
+  EXPECT_EQ(coordinator({0, 0, 1, 1}), 0);
+  EXPECT_EQ(coordinator({1, 0, 0, 0}), 1);
+  EXPECT_EQ(coordinator({0, 0, 1, 0}), 1);
+  EXPECT_EQ(coordinator({}), 1);
+  EXPECT_EQ(coordinator({1, 1, 0, 0}), 2);
+  EXPECT_EQ(coordinator({0, 0, 1, 0}), 0);
+}
+
+TEST(Pricer, GivesTheTasksOfEachNodeToARankThatIsMostlyThere) {
+  CallClass call_class;
+  call_class.budget = 10;
+  Pricer pricer;
+  EXPECT_TRUE(pricer.place(consecutive_placement(8, 2)));
+  const auto plan = [&](const std::vector<Seconds>& mostly_late) {
+    pricer.know({}, mostly_late, false, false, true);
+    const Problem problem{Collective::allreduce, 8, 1 << 18, 4};
+    return plan_of("online_nodes", pricer.candidates(call_class, problem, {}));
+  };
+  using Ranks = std::vector<Count>;
+  EXPECT_EQ(plan({}).table, (Ranks{0, 2, 4, 6}));
+  EXPECT_EQ(plan({0, 0, 0, 0, 1, 0, 0, 0}).table, (Ranks{0, 2, 5, 6}));
+  EXPECT_EQ(plan({0, 0, 0, 1, 0, 0, 0, 0}).table, (Ranks{0, 2, 5, 6}));
+  const Plan last = plan({1, 1, 0, 0, 0, 0, 0, 0});
+  EXPECT_EQ(last.table, (Ranks{0, 2, 4, 6}));
+  EXPECT_EQ(last.parameters.at("coordinator"), 1);
+}
+
 std::vector<std::string_view> names(const std::vector<Candidate>& candidates) {
   std::vector<std::string_view> all;
   for (const Candidate& each : candidates) all.push_back(each.row->name);
@@ -84,7 +130,7 @@ TEST(Pricer, HasRivalsOnceThePriceIsDoubted) {
   call_class.budget = 1;
   Pricer pricer;
   const Problem problem{Collective::allreduce, 4, 1 << 18, 4};
-  pricer.know({.handshake = 100e-6}, false, true, true);
+  pricer.know({.handshake = 100e-6}, {}, false, true, true);
   EXPECT_EQ(names(pricer.candidates(call_class, problem, {})),
             (Names{"native", "fastest", "online_owners"}));
   const Names with_rivals{"native",    "fastest",      "generalized",  "segmented_ring",
@@ -105,13 +151,13 @@ TEST(Pricer, HasNoRivalsInRootedCollectivesNorWhereTheBudgetIsEmpty) {
     CallClass call_class;
     call_class.budget = 1;
     Pricer pricer;
-    pricer.know({}, false, true, true);
+    pricer.know({}, {}, false, true, true);
     (void)pricer.candidates(call_class, {collective, 16, 1 << 18, 4}, {}, true);
     EXPECT_TRUE(call_class.rivals.empty());
   }
   CallClass poor;
   Pricer pricer;
-  pricer.know({}, false, true, true);
+  pricer.know({}, {}, false, true, true);
   EXPECT_EQ(pricer.candidates(poor, {Collective::allreduce, 16, 1 << 18, 4}, {}, true).size(), 1U);
   EXPECT_FALSE(poor.knows_rivals);
 }
