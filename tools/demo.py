@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
 LAB = ["--nodes", "8", "--rate", "200mbit", "--bytes", "4MiB", "--delay", "0,500ms"]
 LOCAL = ["--place", "local", "--nodes", "4", "--bytes", "4MiB", "--delay", "0,50ms"]
-COMMON = ["--arrivals", "onelate", "--algorithms", "all", "--iterations", "5", "--warmup", "1",
+COMMON = ["--arrivals", "onelate", "--algorithms", "all", "--iterations", "4", "--warmup", "1",
           "--compute", "20ms"]  # fmt: skip
 
 
