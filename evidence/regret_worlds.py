@@ -377,6 +377,15 @@ def _broadcasts(seed: int, calls: int) -> World:
     return replace(world, collective="bcast", singles=singles, library_slowdown=[0.9] * calls)
 
 
+def _first_rank_often_late(seed: int, calls: int) -> World:
+    """In half of the calls, else anyone: rank 0 led algorithms that need no forecast."""
+    random = np.random.default_rng(seed)
+    size, ranks = 1 << 22, 8
+    late = np.where(random.random(calls) < 0.5, 0, random.integers(0, ranks, calls))
+    compute = _base(random, calls, ranks, 0.01) + _at(late, ranks, 0.5)
+    return World("", seed, costs_of(120e-6, 42e-9, 0.15e-9, 1.35), size, compute, jitter=0.05)
+
+
 PATHOLOGIES: dict[str, Pathology] = {
     "disturbed start": _disturbed_start,
     "cold first calls": _cold_first_calls,
@@ -395,6 +404,7 @@ PATHOLOGIES: dict[str, Pathology] = {
     "short on one node": _short_on_one_node,
     "disturbed later": _disturbed_later,
     "broadcasts": _broadcasts,
+    "first rank often late": _first_rank_often_late,
 }
 
 

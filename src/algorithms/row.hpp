@@ -96,7 +96,8 @@ struct Algorithm {
   /// Its plans are those of the best other row: of the balanced ones, or, for an arrival-aware row,
   /// of all.
   bool stands_for_others = false;
-  bool lifts = false;  // runs another row among the nodes, where ranks share them
+  bool lifts = false;        // runs another row among the nodes, where ranks share them
+  bool coordinated = false;  // all wait for a rank, which should be one that comes early
   bool commutative_only = false;
   bool runs_ahead = false;     // of a protocol: a progress thread does something before the arrival
   Count scratch_messages = 1;  // scratch per rank is at most this many times the message

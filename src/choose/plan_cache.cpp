@@ -19,10 +19,11 @@ std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowled
   key = mix_key(key, static_cast<std::uint64_t>(problem.count));
   key = mix_key(key, static_cast<std::uint64_t>(problem.element_bytes));
   key = mix_key(key, static_cast<std::uint64_t>(problem.root));
-  const bool aware = choice.algorithm->arrival_aware;
-  if (!aware && choice.algorithm->kind != Kind::protocol) return key;
-  for (const Seconds arrival : aware ? knowledge.arrivals : knowledge.mostly_late)
-    key = mix_key(key, std::bit_cast<std::uint64_t>(arrival));
+  const auto mix_all = [&key](const std::vector<Seconds>& times) {
+    for (const Seconds time : times) key = mix_key(key, std::bit_cast<std::uint64_t>(time));
+  };
+  if (choice.algorithm->arrival_aware) mix_all(knowledge.arrivals);
+  if (choice.algorithm->coordinated) mix_all(knowledge.mostly_late);
   return key;
 }
 
@@ -31,8 +32,7 @@ bool answers(const CachedPlan& cached, const Choice& choice, const Problem& prob
   if (cached.problem != problem || cached.telemetry != knowledge.telemetry) return false;
   if (!(cached.network == knowledge.network)) return false;
   if (!(cached.asked == choice) || cached.nodes == knowledge.placement.empty()) return false;
-  if (choice.algorithm->kind == Kind::protocol && cached.mostly_late != knowledge.mostly_late)
-    return false;
+  if (choice.algorithm->coordinated && cached.mostly_late != knowledge.mostly_late) return false;
   return !choice.algorithm->arrival_aware ||
          (cached.arrivals == knowledge.arrivals && cached.background == knowledge.background);
 }

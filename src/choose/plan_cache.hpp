@@ -17,7 +17,7 @@ struct CachedPlan {
   Problem problem;                   // as requested: the plan's own may be weaker
   Network network;                   // that it was made for
   std::vector<Seconds> arrivals;     // relevant for arrival-aware algorithms only
-  std::vector<Seconds> mostly_late;  // relevant for protocols only
+  std::vector<Seconds> mostly_late;  // relevant for coordinated rows only
   bool background = false;           // likewise; true if ranks have progress threads
   bool telemetry = false;
   bool nodes = false;                // made with a placement

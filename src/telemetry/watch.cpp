@@ -200,7 +200,7 @@ void Watch::note_who_is_mostly_late() {
   if (usual_.empty()) usual_ = lateness_;
   for (std::size_t rank = 0; rank < usual_.size(); ++rank)
     usual_[rank] += kRenewal * (lateness_[rank] - usual_[rank]);
-  const Seconds most = std::ranges::max(usual_);
+  const Seconds most = extremes_of(usual_).max;
   mostly_late_.resize(usual_.size());
   for (std::size_t rank = 0; rank < usual_.size(); ++rank)
     mostly_late_[rank] = usual_[rank] > (mostly_late_[rank] > 0 ? most / 4 : most / 2) ? 1 : 0;

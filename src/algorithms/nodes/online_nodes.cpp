@@ -183,6 +183,7 @@ bool worth_planning(const Problem& problem, const Network& network) {
 
 LATECOMER_ROW(allreduce, online_nodes) {
   return {.lifts = true,
+          .coordinated = true,
           .commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,

@@ -122,14 +122,14 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
 
 Algorithm row(std::string_view blocks, std::string_view formula) {
   return {
+      .coordinated = true,
       .commutative_only = true,
       .runs_ahead = true,
       .scratch_messages = 2,
       .parameters =
           {{"blocks", blocks, 1, {}},
            {"coordinator",
-            "the rank that orders arrivals; default: the rank expected first, else one that is "
-            "mostly early",
+            "orders arrivals; default: the rank expected first, else a mostly early one",
             0,
             {}},
            {"step", "rounds that a rank reports at a time, at most 1024; default: by cost", 1, {}},
