@@ -107,6 +107,7 @@ void Chooser::connected(std::uint64_t link) {
 
 void Chooser::place(const Placement& placement) {
   if (!pricer_.place(placement)) return;
+  if (watch_) watch_->place(placement);
   one_node_ = !placement.empty() && Nodes(placement, ranks_).count() == 1;
   drop_prices();
 }
@@ -158,6 +159,7 @@ void Chooser::drop_prices() {
 
 void Chooser::watch_arrivals() {
   watch_ = past_watch_ ? std::move(past_watch_) : std::make_unique<Watch>(me_, ranks_);
+  watch_->place(placement());
   pricer_.clear();
 }
 
@@ -193,9 +195,9 @@ const Network& Chooser::network_of_plans(Collective collective) const {
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes, const CallClass* of) {
   const bool learnt = of != nullptr && of->network;
-  std::span<const Seconds> mostly_late;
-  if (watch_ && !policy_.reproducible) mostly_late = watch_->mostly_late();
-  pricer_.know(learnt ? *of->network : network_of_plans(collective), mostly_late,
+  const bool known = watch_ != nullptr && !policy_.reproducible;
+  pricer_.know(learnt ? *of->network : network_of_plans(collective),
+               known ? watch_->mostly_late() : std::vector<bool>(),
                watch_ != nullptr && !rooted(collective), announced, nodes && !policy_.reproducible);
 }
 

@@ -1,6 +1,7 @@
 #include "choose/plan_cache.hpp"
 
 #include <bit>
+#include <functional>
 #include <utility>
 
 #include "algorithms/plans.hpp"
@@ -19,11 +20,12 @@ std::uint64_t key_of(const Choice& choice, const Problem& problem, const Knowled
   key = mix_key(key, static_cast<std::uint64_t>(problem.count));
   key = mix_key(key, static_cast<std::uint64_t>(problem.element_bytes));
   key = mix_key(key, static_cast<std::uint64_t>(problem.root));
-  const auto mix_all = [&key](const std::vector<Seconds>& times) {
-    for (const Seconds time : times) key = mix_key(key, std::bit_cast<std::uint64_t>(time));
-  };
-  if (choice.algorithm->arrival_aware) mix_all(knowledge.arrivals);
-  if (choice.algorithm->coordinated) mix_all(knowledge.mostly_late);
+  if (choice.algorithm->arrival_aware) {
+    for (const Seconds arrival : knowledge.arrivals)
+      key = mix_key(key, std::bit_cast<std::uint64_t>(arrival));
+  }
+  if (choice.algorithm->coordinated)
+    key = mix_key(key, std::hash<std::vector<bool>>()(knowledge.mostly_late));
   return key;
 }
 
@@ -47,9 +49,9 @@ std::size_t bytes_of(const Plan& plan) {
 
 /// The bytes of an entry, equal on all ranks. Programs are kept elsewhere.
 std::size_t bytes_of(const CachedPlan& cached) {
-  return sizeof(CachedPlan) +
-         (cached.arrivals.size() + cached.mostly_late.size()) * sizeof(Seconds) +
-         bytes_of(*cached.plan) + cached.problem.parts.size() * sizeof(Count);
+  return sizeof(CachedPlan) + cached.arrivals.size() * sizeof(Seconds) +
+         cached.mostly_late.size() / 8 + bytes_of(*cached.plan) +
+         cached.problem.parts.size() * sizeof(Count);
 }
 
 }  // namespace
@@ -74,7 +76,7 @@ const CachedPlan& PlanCache::get(const Choice& choice, const Problem& problem,
                     problem,
                     knowledge.network,
                     knowledge.arrivals,
-                    knowledge.mostly_late,
+                    choice.algorithm->coordinated ? knowledge.mostly_late : std::vector<bool>(),
                     knowledge.background,
                     knowledge.telemetry,
                     !knowledge.placement.empty(),

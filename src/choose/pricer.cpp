@@ -123,26 +123,10 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
   return std::ranges::max(arrivals) - sum / static_cast<double>(arrivals.size());
 }
 
-/// Returns true if ranks that mostly come late have a task: the first one, or one of each node.
-bool Pricer::have_tasks(const std::vector<Seconds>& mostly_late) const {
-  std::vector<Seconds> before = known_.mostly_late;
-  before.resize(mostly_late.size());
-  std::map<Rank, std::size_t> by_node;
-  for (std::size_t rank = 0; rank < before.size(); ++rank) {
-    const Rank node = shares_nodes(placement_) ? placement_[rank] : 0;
-    std::size_t& on = by_node.try_emplace(node, rank).first->second;
-    if (before[rank] < before[on]) on = rank;
-  }
-  return std::ranges::any_of(by_node, [&](const auto& on) { return mostly_late[on.second] > 0; });
-}
-
-void Pricer::know(const Network& network, std::span<const Seconds> mostly_late, bool telemetry,
+void Pricer::know(const Network& network, const std::vector<bool>& mostly_late, bool telemetry,
                   bool background, bool nodes) {
   known_.network = network;
-  if (!std::ranges::equal(mostly_late, mostly_late_)) {
-    mostly_late_.assign(mostly_late.begin(), mostly_late.end());
-    if (have_tasks(mostly_late_)) known_.mostly_late = mostly_late_;
-  }
+  known_.mostly_late = mostly_late;
   known_.telemetry = telemetry;
   known_.background = background;
   if (nodes == known_.placement.empty()) known_.placement = nodes ? placement_ : Placement{};
@@ -151,7 +135,6 @@ void Pricer::know(const Network& network, std::span<const Seconds> mostly_late, 
 bool Pricer::place(const Placement& placement) {
   if (placement_ == placement) return false;
   placement_ = known_.placement = placement;
-  mostly_late_.clear();
   return true;
 }
 
@@ -191,12 +174,22 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
   if (call_class.arrival_independent.empty()) return all;
   if (late(expected)) price(call_class, problem, expected);
   const bool priced = late(expected) && !call_class.priced.empty();
+  if (priced) follow_tasks(call_class);
   const auto& others = priced ? call_class.priced : call_class.arrival_independent;
   all.insert(all.end(), others.begin(), others.end());
   if (priced && !rooted(problem.collective)) use_recent_prices(call_class, all);
   all.front().predicted = others.front().predicted;
   all.front().shares = others.front().shares;
   return all;
+}
+
+/// Priced plans stay while the expected arrivals do; tasks may have gone to other ranks since.
+void Pricer::follow_tasks(CallClass& call_class) {
+  for (Candidate& priced : call_class.priced) {
+    if (!priced.row->coordinated) continue;
+    const auto now = std::ranges::find(call_class.arrival_independent, priced.row, &Candidate::row);
+    if (now != call_class.arrival_independent.end()) priced.plan = now->plan;
+  }
 }
 
 /// Returns the plan of a row, if it is cached or the budget pays for making it; otherwise null.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,9 +35,8 @@ struct PlanningDone {
 class Pricer {
  public:
   /// Sets the knowledge that the call at hand is planned with, all but the expected arrivals.
-  /// `mostly_late`: see Knowledge; tasks stay where they are until such a rank has one. `nodes`:
-  /// the placement of ranks may be used.
-  void know(const Network& network, std::span<const Seconds> mostly_late, bool telemetry,
+  /// `nodes`: the placement of ranks may be used.
+  void know(const Network& network, const std::vector<bool>& mostly_late, bool telemetry,
             bool background, bool nodes);
   /// Sets the placement of the ranks. Returns true if it was another one.
   bool place(const Placement& placement);
@@ -66,7 +64,7 @@ class Pricer {
   [[nodiscard]] const PlanningDone& done() const { return done_; }
 
  private:
-  [[nodiscard]] bool have_tasks(const std::vector<Seconds>& mostly_late) const;
+  static void follow_tasks(CallClass& call_class);
   [[nodiscard]] PlanCache& plans_for_call() {
     return known_.background ? announced_plans_ : plans_;
   }
@@ -87,7 +85,6 @@ class Pricer {
   Placement placement_;
   Knowledge known_;  // for planning the call at hand
   PlanningDone done_;
-  std::vector<Seconds> mostly_late_;  // when it was last looked whether they have tasks
 };
 
 }  // namespace latecomer

@@ -29,14 +29,14 @@ struct Knowledge {
   bool background = false;  // every rank has a progress thread that runs ahead of its arrival
   // NOLINTNEXTLINE(readability-redundant-member-init)
   Placement placement = {};  // where ranks share memory; otherwise empty
-  /// While arrivals are not known: of each rank 1 if it mostly comes late, else 0; empty: none
-  /// does.
+  /// The ranks that mostly come late, as far as calls were watched; empty: none was.
   // NOLINTNEXTLINE(readability-redundant-member-init)
-  std::vector<Seconds> mostly_late = {};
+  std::vector<bool> mostly_late = {};
 
   /// By which ranks get the tasks that others wait for: those with the least number.
-  [[nodiscard]] const std::vector<Seconds>& for_tasks() const {
-    return arrivals.empty() ? mostly_late : arrivals;
+  [[nodiscard]] std::vector<Seconds> for_tasks() const {
+    return mostly_late.empty() ? arrivals
+                               : std::vector<Seconds>(mostly_late.begin(), mostly_late.end());
   }
 };
 

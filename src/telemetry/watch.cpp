@@ -191,19 +191,7 @@ void Watch::observe() {
   lateness_ = seen_.arrivals;
   const Seconds earliest = *std::min_element(lateness_.begin(), lateness_.end());
   for (Seconds& arrival : lateness_) arrival -= earliest;
-  note_who_is_mostly_late();
-}
-
-/// A rank becomes so above half of the largest mean lateness, and stays so down to a quarter of it.
-void Watch::note_who_is_mostly_late() {
-  constexpr double kRenewal = 0.25;
-  if (usual_.empty()) usual_ = lateness_;
-  for (std::size_t rank = 0; rank < usual_.size(); ++rank)
-    usual_[rank] += kRenewal * (lateness_[rank] - usual_[rank]);
-  const Seconds most = extremes_of(usual_).max;
-  mostly_late_.resize(usual_.size());
-  for (std::size_t rank = 0; rank < usual_.size(); ++rank)
-    mostly_late_[rank] = usual_[rank] > (mostly_late_[rank] > 0 ? most / 4 : most / 2) ? 1 : 0;
+  mostly_late_.learn(lateness_);
 }
 
 }  // namespace latecomer

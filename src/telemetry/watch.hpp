@@ -10,6 +10,7 @@
 #include "forecast/forecast.hpp"
 #include "protocol/transport.hpp"
 #include "schedule/problem.hpp"
+#include "telemetry/mostly_late.hpp"
 
 namespace latecomer {
 
@@ -147,9 +148,10 @@ class Watch {
   [[nodiscard]] const HistoryKey& history() const { return history_; }
   /// The last watched call's arrivals in seconds after the earliest; empty before the first.
   [[nodiscard]] const std::vector<Seconds>& last() const { return lateness_; }
-  /// Of each rank 1 if it mostly comes late, else 0; empty before the first watched call. It tells
-  /// who should not be waited for where nothing is forecast.
-  [[nodiscard]] const std::vector<Seconds>& mostly_late() const { return mostly_late_; }
+  /// Sets the placement of the ranks, which mostly_late() goes by.
+  void place(const Placement& placement) { mostly_late_.place(placement); }
+  /// The ranks that mostly come late; empty before the first watched call.
+  [[nodiscard]] const std::vector<bool>& mostly_late() const { return mostly_late_.ranks(); }
   /// The forecast for the next call like the last one.
   [[nodiscard]] Estimate expected_again() const { return forecasts_.next(history_); }
 
@@ -162,7 +164,6 @@ class Watch {
   };
 
   void observe();
-  void note_who_is_mostly_late();
   [[nodiscard]] Taken taken_until_exits() const;
   [[nodiscard]] Seconds cost_until_arrivals(Seconds last_before);
 
@@ -175,8 +176,7 @@ class Watch {
   Seconds left_ = 0;
   Before before_;
   std::vector<Seconds> lateness_;  // in the last watched call, after the earliest rank
-  std::vector<Seconds> usual_;     // its mean over the last calls
-  std::vector<Seconds> mostly_late_;
+  MostlyLate mostly_late_;
   // Arrivals of the last watched call, and exits of the call before it or, from an exchange, its
   // own; on the shared clock.
   Observation seen_;

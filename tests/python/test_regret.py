@@ -50,7 +50,7 @@ PATHOLOGICAL = {
     "short on one node": (1.113, 0.782),
     "disturbed later": (1.138, 0.764),
     "broadcasts": (1.062, 1.062),
-    "first rank often late": (0.937, 0.811),
+    "first rank often late": (0.934, 0.808),
 }
 
 

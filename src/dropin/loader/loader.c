@@ -227,7 +227,7 @@ static void fill_tables(const void* caller) {
     }
     for (int i = 0; i < places; ++i) {
       on[plain][i] = next(name_of(i, plain), caller);
-      on[profiling][i] = behind(name_of(i, profiling), caller);
+      if (!is_of_fortran[i]) on[profiling][i] = behind(name_of(i, profiling), caller);
     }
     if (family != NULL) {
       typedef void (*follower)(function (*)(const char*), const void* (*)(void),
@@ -240,7 +240,8 @@ static void fill_tables(const void* caller) {
       note_tools_behind();
     }
     for (int i = 0; i < places; ++i) {
-      void* const own = family != NULL ? dlsym(family, name_of(i, plain)) : NULL;
+      const int may_be_own = family != NULL && !is_of_fortran[i];
+      void* const own = may_be_own ? dlsym(family, name_of(i, plain)) : NULL;
       if (mpi.several) continue; /* each caller reaches its own */
       for (int spelling = plain; spelling < spellings; ++spelling) {
         const function found = own != NULL ? (function)own : on[spelling][i];

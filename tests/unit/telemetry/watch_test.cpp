@@ -94,35 +94,5 @@ TEST(Watch, DecidingIsNoPartOfTheLibrarysDuration) {
   EXPECT_NEAR(mine.taken().value_or(Taken{}).mean, 0.375, kTolerance);
 }
 
-/// By means over the last calls: a rank becomes so above half of the largest one, and stays so down
-/// to a quarter of it.
-TEST(Watch, WhoIsMostlyLateIsKnown) {
-  using Late = std::vector<Seconds>;
-  Watch mine(0, 3), second(1, 3), third(2, 3);
-  Seconds now = 0;
-  const auto call = [&](Seconds a, Seconds b, Seconds c) {
-    now += 10;
-    Piggyback& all = mine.enter(now + a);
-    bring(second.enter(now + b), all);
-    bring(third.enter(now + c), all);
-    mine.leave(now + 5);
-    second.leave(now + 5);
-    third.leave(now + 5);
-  };
-  EXPECT_EQ(mine.mostly_late(), Late{});
-  call(0, 0, 0);
-  EXPECT_EQ(mine.mostly_late(), (Late{0, 0, 0}));
-  call(1, 0, 0);  // means 0.25, 0, 0
-  EXPECT_EQ(mine.mostly_late(), (Late{1, 0, 0}));
-  call(0, 0, 1);  // 0.19, 0, 0.25
-  EXPECT_EQ(mine.mostly_late(), (Late{1, 0, 1}));
-  call(0, 0, 1);  // 0.14, 0, 0.44
-  EXPECT_EQ(mine.mostly_late(), (Late{1, 0, 1}));
-  call(0, 0, 1);  // 0.11, 0, 0.58
-  EXPECT_EQ(mine.mostly_late(), (Late{0, 0, 1}));
-  for (int i = 0; i < 20; ++i) call(i % 3 == 0, i % 3 == 1, i % 3 == 2);
-  EXPECT_EQ(mine.mostly_late(), (Late{1, 1, 1}));  // none more than another
-}
-
 }  // namespace
 }  // namespace latecomer

@@ -45,8 +45,6 @@ COMMUNICATOR = np.dtype([
     ("number", "<u4"), ("size", "<i4"), ("rank", "<i4"), ("name", "<u4"), ("first", "<i4"),
     ("stride", "<i4"), ("__", "V24"),
 ])  # fmt: skip
-MEMBERS = np.dtype([("kind", "u1"), ("count", "u1"), ("_", "V2"), ("communicator", "<u4"),
-                    ("first", "<u4"), ("__", "V4"), ("ranks", "<i4", 12)])  # fmt: skip
 CALL = np.dtype([
     ("kind", "u1"), ("served", "u1"), ("overlaps", "u1"), ("asleep", "u1"), ("communicator", "<u4"),
     ("sequence", "<u8"),

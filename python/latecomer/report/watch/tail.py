@@ -147,10 +147,7 @@ class Tail:
     def _take(self, raw: bytes) -> None:
         records = np.frombuffer(raw, np.int64).reshape(-1, 8)
         kinds = _kinds(records)
-        fixed = np.isin(
-            kinds, (native.A_TEXT, native.A_MEMBERS, native.A_COMMUNICATOR, native.A_CLOCK)
-        )
-        for record in records[fixed]:
+        for record in records[np.isin(kinds, _FIXED)]:
             self._fix(record.tobytes())
         calls = _as(native.CALL, records[kinds == native.A_CALL])
         for comm in np.unique(calls["communicator"]).tolist():

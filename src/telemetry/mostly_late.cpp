@@ -1,0 +1,53 @@
+#include "telemetry/mostly_late.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "forecast/pattern.hpp"
+
+namespace latecomer {
+
+/// A rank becomes so above half of the largest mean lateness, and stays so down to a quarter of it.
+/// A call counts for at most twice that mean, so that one outlier does not hide the others.
+void MostlyLate::learn(const std::vector<Seconds>& lateness) {
+  constexpr double kRenewal = 0.25;
+  if (usual_.empty()) {
+    usual_.resize(lateness.size());
+    now_.resize(lateness.size());
+    ranks_ = now_;
+    return;
+  }
+  const Seconds before = extremes_of(usual_).max;
+  const Seconds limit = before > 0 ? 2 * before : std::numeric_limits<Seconds>::infinity();
+  for (std::size_t rank = 0; rank < usual_.size(); ++rank)
+    usual_[rank] += kRenewal * (std::min(lateness[rank], limit) - usual_[rank]);
+  const Seconds most = extremes_of(usual_).max;
+  bool changed = false;
+  for (std::size_t rank = 0; rank < usual_.size(); ++rank) {
+    const bool late = usual_[rank] > (now_[rank] ? most / 4 : most / 2);
+    changed = changed || late != now_[rank];
+    now_[rank] = late;
+  }
+  if (changed && moves_tasks()) ranks_ = now_;
+}
+
+/// Each node, or all ranks where none share one, has a task. The first rank does it that does not
+/// mostly come late, or else the first.
+bool MostlyLate::moves_tasks() const {
+  struct Group {
+    std::size_t on;         // the rank with the task
+    bool relieved = false;  // one of its ranks is there now
+  };
+  const bool share = shares_nodes(placement_);
+  std::map<Rank, Group> groups;
+  for (std::size_t rank = 0; rank < now_.size(); ++rank) {
+    Group& group = groups.try_emplace(share ? placement_[rank] : 0, Group{rank}).first->second;
+    if (ranks_[group.on] && !ranks_[rank]) group.on = rank;
+    group.relieved = group.relieved || !now_[rank];
+  }
+  return std::ranges::any_of(
+      groups, [&](const auto& each) { return now_[each.second.on] && each.second.relieved; });
+}
+
+}  // namespace latecomer
