@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 
 #include "forecast/pattern.hpp"
 
@@ -16,6 +15,7 @@ void MostlyLate::learn(const std::vector<Seconds>& lateness) {
     usual_.resize(lateness.size());
     now_.resize(lateness.size());
     ranks_ = now_;
+    groups_.reserve(lateness.size());
     return;
   }
   const Seconds before = extremes_of(usual_).max;
@@ -32,22 +32,18 @@ void MostlyLate::learn(const std::vector<Seconds>& lateness) {
   if (changed && moves_tasks()) ranks_ = now_;
 }
 
-/// Each node, or all ranks where none share one, has a task. The first rank does it that does not
-/// mostly come late, or else the first.
-bool MostlyLate::moves_tasks() const {
-  struct Group {
-    std::size_t on;         // the rank with the task
-    bool relieved = false;  // one of its ranks is there now
-  };
+/// The first rank of a group does its task that does not mostly come late, or else the first.
+bool MostlyLate::moves_tasks() {
   const bool share = shares_nodes(placement_);
-  std::map<Rank, Group> groups;
+  groups_.assign(now_.size(), {});
   for (std::size_t rank = 0; rank < now_.size(); ++rank) {
-    Group& group = groups.try_emplace(share ? placement_[rank] : 0, Group{rank}).first->second;
-    if (ranks_[group.on] && !ranks_[rank]) group.on = rank;
+    Group& group = groups_[share ? static_cast<std::size_t>(placement_[rank]) : 0];
+    if (!group.known || (ranks_[group.on] && !ranks_[rank])) group.on = rank;
+    group.known = true;
     group.relieved = group.relieved || !now_[rank];
   }
-  return std::ranges::any_of(
-      groups, [&](const auto& each) { return now_[each.second.on] && each.second.relieved; });
+  return std::ranges::any_of(groups_,
+                             [&](const Group& each) { return each.relieved && now_[each.on]; });
 }
 
 }  // namespace latecomer

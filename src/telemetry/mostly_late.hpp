@@ -21,12 +21,20 @@ class MostlyLate {
   [[nodiscard]] const std::vector<bool>& ranks() const { return ranks_; }
 
  private:
-  [[nodiscard]] bool moves_tasks() const;
+  /// A node, or all ranks where none share one.
+  struct Group {
+    std::size_t on = 0;  // the rank with the task
+    bool known = false;
+    bool relieved = false;  // one of its ranks is there now
+  };
+
+  [[nodiscard]] bool moves_tasks();
 
   Placement placement_;
   std::vector<Seconds> usual_;  // mean lateness over the last calls
   std::vector<bool> now_;
   std::vector<bool> ranks_;
+  std::vector<Group> groups_;  // kept, so that a call allocates nothing
 };
 
 }  // namespace latecomer
