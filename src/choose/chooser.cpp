@@ -195,9 +195,8 @@ const Network& Chooser::network_of_plans(Collective collective) const {
 /// but the problem and the library's version. Programs of rooted collectives carry no stamps.
 void Chooser::know(Collective collective, bool announced, bool nodes, const CallClass* of) {
   const bool learnt = of != nullptr && of->network;
-  static const std::vector<bool> kNone;
   const bool known = watch_ != nullptr && !policy_.reproducible;
-  const std::vector<bool>& mostly_late = known ? watch_->mostly_late() : kNone;
+  const std::vector<bool>* const mostly_late = known ? &watch_->mostly_late() : nullptr;
   pricer_.know(learnt ? *of->network : network_of_plans(collective), mostly_late,
                watch_ != nullptr && !rooted(collective), announced, nodes && !policy_.reproducible);
 }

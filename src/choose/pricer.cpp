@@ -123,10 +123,11 @@ Seconds waiting(const std::vector<Seconds>& arrivals) {
   return std::ranges::max(arrivals) - sum / static_cast<double>(arrivals.size());
 }
 
-void Pricer::know(const Network& network, const std::vector<bool>& mostly_late, bool telemetry,
+void Pricer::know(const Network& network, const std::vector<bool>* mostly_late, bool telemetry,
                   bool background, bool nodes) {
   known_.network = network;
-  known_.mostly_late = mostly_late;
+  known_.mostly_late.clear();
+  if (mostly_late != nullptr) known_.mostly_late = *mostly_late;
   known_.telemetry = telemetry;
   known_.background = background;
   if (nodes == known_.placement.empty()) known_.placement = nodes ? placement_ : Placement{};

@@ -35,8 +35,9 @@ struct PlanningDone {
 class Pricer {
  public:
   /// Sets the knowledge that the call at hand is planned with, all but the expected arrivals.
-  /// `nodes`: the placement of ranks may be used.
-  void know(const Network& network, const std::vector<bool>& mostly_late, bool telemetry,
+  /// `mostly_late`: see Knowledge; null: nothing is known. `nodes`: the placement of ranks may be
+  /// used.
+  void know(const Network& network, const std::vector<bool>* mostly_late, bool telemetry,
             bool background, bool nodes);
   /// Sets the placement of the ranks. Returns true if it was another one.
   bool place(const Placement& placement);

@@ -83,7 +83,7 @@ TEST(Pricer, GivesTasksToRanksThatAreMostlyThere) {
   call_class.budget = 10;
   Pricer pricer;
   const auto coordinator = [&](const std::vector<bool>& mostly_late) {
-    pricer.know({}, mostly_late, false, false, true);
+    pricer.know({}, &mostly_late, false, false, true);
     const Problem problem{Collective::allreduce, 4, 1 << 18, 4};
     const auto all = pricer.candidates(call_class, problem, {});
     return plan_of("online_owners", all).parameters.at("coordinator");
@@ -103,7 +103,7 @@ TEST(Pricer, GivesTasksToOthersWhilePricesStay) {
   Pricer pricer;
   const Problem problem{Collective::allreduce, 16, 1 << 20, 4};
   const auto coordinator = [&](const std::vector<bool>& mostly_late) {
-    pricer.know({}, mostly_late, false, false, true);
+    pricer.know({}, &mostly_late, false, false, true);
     const auto all = pricer.candidates(call_class, problem, ninth_late());
     (void)plan_of("early_owners", all);
     return plan_of("online_owners", all).parameters.at("coordinator");
@@ -120,7 +120,7 @@ TEST(Pricer, GivesTheTasksOfEachNodeToARankThatIsMostlyThere) {
   Pricer pricer;
   EXPECT_TRUE(pricer.place(consecutive_placement(8, 2)));
   const auto plan = [&](const std::vector<bool>& mostly_late) {
-    pricer.know({}, mostly_late, false, false, true);
+    pricer.know({}, &mostly_late, false, false, true);
     const Problem problem{Collective::allreduce, 8, 1 << 18, 4};
     return plan_of("online_nodes", pricer.candidates(call_class, problem, {}));
   };
