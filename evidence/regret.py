@@ -189,6 +189,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--worlds", default="random")
     parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
     parser.add_argument("--calls", type=int, default=120)
+    parser.add_argument("--collective", default="allreduce", help="of random worlds")
     parser.add_argument("--assumed", type=_assumed, default="default",
                         help="true, default, or a factor")  # fmt: skip
     parser.add_argument("--wisdom", choices=("none", "again", "same", "other"), default="none")
@@ -208,7 +209,7 @@ def _worlds(options: argparse.Namespace) -> Iterator[World]:
         yield from (atlas_world(options.atlas, seed, options.calls) for seed in seeds)
         return
     if options.worlds == "random":
-        yield from (random_world(seed, options.calls) for seed in seeds)
+        yield from (random_world(seed, options.calls, options.collective) for seed in seeds)
         return
     names = PATHOLOGIES if options.worlds == "pathologies" else options.worlds.split(",")
     yield from (pathology(name, seeds[0], options.calls) for name in names)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from latecomer import JobCosts, Wisdom, rehearse_job
+from latecomer import JobCosts, Wisdom, algorithms, rehearse_job
 from numpy.random import Generator
 from numpy.typing import NDArray
 
@@ -205,8 +205,8 @@ def _base(random: Generator, calls: int, ranks: int, seconds: float) -> Times:
     return seconds * np.maximum(0.5, 1 + 0.01 * random.standard_normal((calls, ranks)))
 
 
-def random_world(seed: int, calls: int) -> World:
-    """A network, a size, an imbalance and a library at random."""
+def random_world(seed: int, calls: int, collective: str = "allreduce") -> World:
+    """A network, a size, an imbalance and a library at random. Root: rank 0."""
     random = np.random.default_rng(seed)
     ranks = int(random.choice([4, 5, 6, 8, 12, 16, 24, 32]))
     size = int(2 ** random.uniform(15, 24)) // 4 * 4
@@ -226,8 +226,16 @@ def random_world(seed: int, calls: int) -> World:
         compute=compute + IMBALANCES[imbalance](random, calls, ranks, late),
         jitter=float(random.choice([0.02, 0.1, 0.25])),
         native=str(random.choice(["openmpi-4.1", "mpich-5.0"])),
+        collective=collective,
+        singles=SINGLES if collective == "allreduce" else _all_singles(collective),
         about={"network": kind, "imbalance": imbalance, "late": late / call},
     )
+
+
+def _all_singles(collective: str) -> list[str]:
+    """All algorithms that need no placement of the ranks."""
+    names = [each.name for each in algorithms(collective)]
+    return [name for name in names if name not in ("auto", "nodes")]
 
 
 # --- Pathologies ---

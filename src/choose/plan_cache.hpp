@@ -17,8 +17,8 @@ struct CachedPlan {
   Problem problem;                // as requested: the plan's own may be weaker
   Network network;                // that it was made for
   std::vector<Seconds> arrivals;  // relevant for arrival-aware algorithms only
-  std::vector<bool> mostly_late;  // relevant for coordinated rows only
   bool background = false;        // likewise; true if ranks have progress threads
+  std::vector<bool> mostly_late;  // relevant for coordinated rows only
   bool telemetry = false;
   bool nodes = false;                // made with a placement
   Seconds balanced = 0;              // its price if all ranks arrive together

@@ -29,11 +29,11 @@ struct Knowledge {
   bool background = false;  // every rank has a progress thread that runs ahead of its arrival
   // NOLINTNEXTLINE(readability-redundant-member-init)
   Placement placement = {};  // where ranks share memory; otherwise empty
-  /// The ranks that mostly come late, as far as calls were watched; empty: none was.
+  /// The ranks that mostly come late; empty: no call was watched.
   // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<bool> mostly_late = {};
 
-  /// By which ranks get the tasks that others wait for: those with the least number.
+  /// A number for each rank: those with the least get the tasks that others wait for. Empty: any.
   [[nodiscard]] std::vector<Seconds> for_tasks() const {
     return mostly_late.empty() ? arrivals
                                : std::vector<Seconds>(mostly_late.begin(), mostly_late.end());

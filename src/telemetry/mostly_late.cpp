@@ -6,11 +6,17 @@
 #include "forecast/pattern.hpp"
 
 namespace latecomer {
+namespace {
 
-/// A rank becomes so above half of the largest mean lateness, and stays so down to a quarter of it.
-/// A call counts for at most twice that mean, so that one outlier does not hide the others.
+// evidence/results/regret.md has half and twice of each.
+constexpr double kRenewal = 0.25;  // part of a mean that a call renews
+constexpr double kLate = 0.5;      // of the largest mean: above it a rank becomes mostly late
+constexpr double kStays = 0.25;    // of the largest mean: down to it the rank stays so
+constexpr double kMost = 2;  // largest means that a call counts as, at most: not to hide others
+
+}  // namespace
+
 void MostlyLate::learn(const std::vector<Seconds>& lateness) {
-  constexpr double kRenewal = 0.25;
   if (usual_.empty()) {
     usual_.resize(lateness.size());
     now_.resize(lateness.size());
@@ -19,13 +25,13 @@ void MostlyLate::learn(const std::vector<Seconds>& lateness) {
     return;
   }
   const Seconds before = extremes_of(usual_).max;
-  const Seconds limit = before > 0 ? 2 * before : std::numeric_limits<Seconds>::infinity();
+  const Seconds limit = before > 0 ? kMost * before : std::numeric_limits<Seconds>::infinity();
   for (std::size_t rank = 0; rank < usual_.size(); ++rank)
     usual_[rank] += kRenewal * (std::min(lateness[rank], limit) - usual_[rank]);
   const Seconds most = extremes_of(usual_).max;
   bool changed = false;
   for (std::size_t rank = 0; rank < usual_.size(); ++rank) {
-    const bool late = usual_[rank] > (now_[rank] ? most / 4 : most / 2);
+    const bool late = usual_[rank] > most * (now_[rank] ? kStays : kLate);
     changed = changed || late != now_[rank];
     now_[rank] = late;
   }

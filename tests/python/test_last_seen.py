@@ -100,6 +100,8 @@ EXPECTED_IN_FORTRAN = (
 
 def run_until_seen(name, ranks, path, folder, expected):
     launch = launcher_of(name, ranks, [str(path)])
+    if program.find_built(preload.WITH_MESSAGES) is None:
+        pytest.skip("the drop-in library is not built")
     library = preload.library(messages=True)
     variables = {"LATECOMER_TRACE": str(folder), "LD_PRELOAD": str(library)}
     command = preload.with_variables(launch.command, variables)
@@ -121,8 +123,6 @@ def run_until_seen(name, ranks, path, folder, expected):
 
 @both_families
 def test_where_the_ranks_of_a_job_are_that_hangs(name, tmp_path):
-    if program.find_built(preload.WITH_MESSAGES) is None:
-        pytest.skip("the drop-in library is not built")
     source = tmp_path / "hangs.c"
     source.write_text(HANGS)
     subprocess.run([installed(name).mpicc, "-g", source, "-o", tmp_path / "hangs"], check=True)
@@ -132,8 +132,6 @@ def test_where_the_ranks_of_a_job_are_that_hangs(name, tmp_path):
 @both_families
 def test_where_the_ranks_of_a_fortran_program_are_that_hangs(name, tmp_path):
     """In the program, not in the MPI library's code for Fortran."""
-    if program.find_built(preload.WITH_MESSAGES) is None:
-        pytest.skip("the drop-in library is not built")
     source = tmp_path / "hangs.f90"
     source.write_text(IN_FORTRAN)
     path = compiled_fortran(name, source, tmp_path / "hangs")

@@ -63,26 +63,23 @@ def test_lateness_that_changes_costs_no_more_than_the_best_balanced_program(arri
 
 
 @pytest.mark.parametrize(
-    ("collective", "arrivals", "gain"),
-    [
-        ("allreduce", "random", 0.82),  # online_owners alone: 0.78
-        ("allreduce", "changing", 0.7),
-        ("allgather", "random", 0.9),
-    ],
+    ("arrivals", "gain"),
+    [("random", 0.88), ("changing", 0.7)],  # random, online_owners alone: 0.82
 )
-def test_lateness_that_cannot_be_forecast_is_exploited_from_the_tenth_call_on(
-    collective, arrivals, gain
-):
+def test_lateness_that_cannot_be_forecast_is_exploited_from_the_tenth_call_on(arrivals, gain):
     """The candidates are priced for the arrivals of the last calls, whoever was late in them."""
-    seed = 5
-    print("seed", seed)
-    random = np.random.default_rng(seed).random((40, RANKS)) * DELAY
-    drawn = random if arrivals == "random" else changing(40, 1)
-    auto, calls = cost("auto", drawn, collective=collective)
-    fastest, _ = cost("fastest", drawn, collective=collective)
-    taken = {call.algorithm for call in calls[10:]}
-    assert taken & {"online_owners", "prereduced_circulant"}
-    assert auto[10:].mean() < gain * fastest[10:].mean()
+    seeds = range(5, 15) if arrivals == "random" else [None]
+    print("seeds", list(seeds))
+    gains = []
+    for seed in seeds:
+        random = np.random.default_rng(seed).random((40, RANKS)) * DELAY
+        drawn = changing(40, 1) if seed is None else random
+        auto, calls = cost("auto", drawn)
+        fastest, _ = cost("fastest", drawn)
+        taken = {call.algorithm for call in calls[10:]}
+        assert taken & {"online_owners", "prereduced_circulant"}
+        gains.append(auto[10:].mean() / fastest[10:].mean())
+    assert np.mean(gains) < gain
 
 
 def test_lateness_below_a_start_up_changes_nothing():

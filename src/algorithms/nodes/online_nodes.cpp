@@ -36,7 +36,7 @@ Plan without_driver(const Plan& plan, const Knowledge& knowledge) {
   return make_plan(row, plan.problem, parameters_for(row, plan.parameters), knowledge);
 }
 
-/// The node whose driver is expected first.
+/// The first node whose driver comes early.
 Count first_driver(const Plan& plan, const std::vector<Seconds>& arrivals) {
   if (arrivals.empty()) return 0;
   const auto first = std::ranges::min_element(
@@ -189,8 +189,8 @@ LATECOMER_ROW(allreduce, online_nodes) {
           .scratch_messages = 2,
           .parameters = {{"blocks", "of the vector, at most 4096; default: by cost", 1, {}},
                          {"coordinator",
-                          "the node whose driver orders arrivals; default: of the driver that is "
-                          "expected first",
+                          "the node whose driver orders arrivals; default: one that mostly comes "
+                          "early",
                           0,
                           {}},
                          {"step",

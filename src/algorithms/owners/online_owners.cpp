@@ -30,11 +30,11 @@ std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
   return std::make_unique<OnlineExecutor>(plan, me);
 }
 
-/// The rank that is expected first: until the coordinator arrives nothing can be done, unless it
-/// has a progress thread.
-Rank first_of(const std::vector<Seconds>& arrivals) {
-  if (arrivals.empty()) return 0;
-  return static_cast<Rank>(std::ranges::min_element(arrivals) - arrivals.begin());
+/// The first rank with the least number: until the coordinator arrives nothing can be done, unless
+/// it has a progress thread.
+Rank first_of(const std::vector<Seconds>& numbers) {
+  if (numbers.empty()) return 0;
+  return static_cast<Rank>(std::ranges::min_element(numbers) - numbers.begin());
 }
 
 /// The time of a round: of the longest block.
@@ -121,37 +121,38 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
 }
 
 Algorithm row(std::string_view blocks, std::string_view formula) {
-  return {
-      .coordinated = true,
-      .commutative_only = true,
-      .runs_ahead = true,
-      .scratch_messages = 2,
-      .parameters =
-          {{"blocks", blocks, 1, {}},
-           {"coordinator",
-            "orders arrivals; default: the rank expected first, else a mostly early one",
-            0,
-            {}},
-           {"step", "rounds that a rank reports at a time, at most 1024; default: by cost", 1, {}},
-           {"window",
-            "rounds that the fastest rank may be ahead of the slowest one, at most "
-            "4096; default: by cost",
-            1,
-            {}},
-           {"children",
-            "ranks to which each passes on control messages, at most 1024; "
-            "default: 2",
-            1,
-            {}}},
-      .cost_formula = formula,
-      .source = "own",
-      .fill_plan = fill_plan,
-      .check = check,
-      .cost = cost,
-      .mean_after_last = mean_after_last,
-      .informs_all = informs_all,
-      .worth_planning = worth_planning_owners,
-      .executor = executor};
+  return {.coordinated = true,
+          .commutative_only = true,
+          .runs_ahead = true,
+          .scratch_messages = 2,
+          .parameters = {{"blocks", blocks, 1, {}},
+                         {"coordinator",
+                          "the rank that orders arrivals; default: one that mostly comes early",
+                          0,
+                          {}},
+                         {"step",
+                          "rounds that a rank reports at a time, at most 1024; default: by cost",
+                          1,
+                          {}},
+                         {"window",
+                          "rounds that the fastest rank may be ahead of the slowest one, at most "
+                          "4096; default: by cost",
+                          1,
+                          {}},
+                         {"children",
+                          "ranks to which each passes on control messages, at most 1024; "
+                          "default: 2",
+                          1,
+                          {}}},
+          .cost_formula = formula,
+          .source = "own",
+          .fill_plan = fill_plan,
+          .check = check,
+          .cost = cost,
+          .mean_after_last = mean_after_last,
+          .informs_all = informs_all,
+          .worth_planning = worth_planning_owners,
+          .executor = executor};
 }
 
 }  // namespace
