@@ -10,7 +10,8 @@ microseconds; behind it how many times as much the estimate is, against the dear
 (the first and the ninth decile over ranks, networks and sizes).
 --like: making the plan of `fastest`, and one like it for a vector a tenth longer, in microseconds.
 --usual: the mean of the cells with late ranks from 64 KiB on, a plan with its program / its price
-for the arrivals where the row is priced for any. These are the costs that rehearse_job charges
+for the arrivals where the row is priced for any; in rooted collectives a call of seven that are
+priced together. These are the costs that rehearse_job charges
 (python/latecomer/core/job.py).
 """
 
@@ -124,16 +125,19 @@ def _usual(ranks: list[int]) -> None:
     print("| row | " + " | ".join(f"P = {number}" for number in ranks) + " |")
     print("| --- " * (len(ranks) + 1) + "|")
     for row in json.loads(core.registry_json()):
-        if row["collective"] != "allreduce" or row["kind"] == "native" or row["name"] == "auto":
+        collective = row["collective"]
+        rooted = collective not in ("allreduce", "allgather")
+        left_out = row["arrival_aware"] if rooted else collective != "allreduce"
+        if left_out or row["kind"] == "native" or row["name"] in ("auto", "nodes"):
             continue
         columns = []
         for number in ranks:
-            found = _cells("allreduce", row["name"], number)
+            found = _cells(collective, row["name"], number)
             cells = [c for c in found if c["arrivals"] != ARRIVALS[0] and c["bytes"] > SIZES[0]]
             plan = fmean(cell["plan"] + cell["program"] for cell in cells)
-            price = fmean(cell["price"] for cell in cells)
+            price = fmean(cell["replay" if rooted else "price"] for cell in cells)
             columns.append(f"{1e6 * plan:.0f} / {1e6 * price:.0f}")
-        print(f"| {row['name']} | " + " | ".join(columns) + " |", flush=True)
+        print(f"| {collective} {row['name']} | " + " | ".join(columns) + " |", flush=True)
 
 
 def _like(ranks: list[int]) -> None:

@@ -18,6 +18,7 @@
 #include "price/price.hpp"
 #include "simulate/elements.hpp"
 #include "simulate/simulate.hpp"
+#include "telemetry/call_series.hpp"
 #include "telemetry/watch.hpp"
 
 namespace latecomer {
@@ -270,17 +271,20 @@ class PlanningTime {
   nb::dict operator()() {
     const Seconds began = processor_time();
     for (int i = 0; i < kTries && (i == 0 || processor_time() - began < kEnough); ++i) attempt();
+    replay_ /= kCalls;
     nb::dict all;
     all["plan"] = plan_;
     all["price"] = price_;
     all["program"] = row_.kind == Kind::program ? std::ranges::max(programs_) : 0;
     all["like"] = like_;
+    all["replay"] = replay_;
     all["estimate"] = planning_cost(row_, problem_, knowledge_.network, knowledge_.placement);
     return all;
   }
 
  private:
   static constexpr int kTries = 5;
+  static constexpr int kCalls = 1 + LastCalls::kMost;
   static constexpr Seconds kEnough = 0.02;
 
   template <class Work>
@@ -304,6 +308,11 @@ class PlanningTime {
       const Rank rank = i == 0 ? problem_.root : problem_.ranks / 2;
       take(programs_[i], [&] { (void)build_program(plan, rank); });
     }
+    take(replay_, [&] {
+      if (knowledge_.arrivals.empty() || !replayable(plan, knowledge_.network)) return;
+      const Replays replays = replays_of(plan, knowledge_.network, knowledge_.placement);
+      for (int call = 0; call < kCalls; ++call) (void)replays.exits(knowledge_.arrivals);
+    });
     Problem longer = problem_;
     longer.count += longer.count / 10;
     take(like_, [&] { (void)plan_like(plan, longer, {}, knowledge_); });
@@ -317,6 +326,7 @@ class PlanningTime {
   Seconds price_ = 1e9;
   std::array<Seconds, 2> programs_ = {1e9, 1e9};  // the root's, and another one's
   Seconds like_ = 1e9;
+  Seconds replay_ = 1e9;  // a call, if as many are priced together as ranks tell of
 };
 
 }  // namespace

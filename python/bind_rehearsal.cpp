@@ -36,8 +36,8 @@ class PyRehearsal {
         })) {}
 
   nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed,
-                double slower, double library_slower) {
-    const Rehearsal::Pace pace{slower, library_slower};
+                double slower, double library_slower, std::optional<double> began) {
+    const Rehearsal::Pace pace{slower, library_slower, began};
     const Rehearsal::Call call = interruptible(
         [&] { return rehearsal_.call(arrivals, given ? &*given : nullptr, seed, pace); });
     nb::dict all;
@@ -106,7 +106,7 @@ void bind_rehearsal(nb::module_& module) {
            "placement"_a = Placement{}, "plain"_a = false, "charges"_a = nb::none(), "cold"_a = 1.0,
            "wisdom"_a = "")
       .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
-           "slower"_a = 1.0, "library_slower"_a = 1.0)
+           "slower"_a = 1.0, "library_slower"_a = 1.0, "began"_a = nb::none())
       .def("change", &PyRehearsal::change, "problem"_a, "native"_a)
       .def("learnt", &PyRehearsal::learnt);
 }

@@ -20,7 +20,7 @@
 #include "bindings.hpp"
 #include "lateness/calls.hpp"
 #include "trace/matched_calls.hpp"
-#include "trace/read_file.hpp"
+#include "trace/rank_file.hpp"
 
 namespace latecomer {
 namespace {

@@ -50,6 +50,10 @@ class Belief {
   std::size_t index_of(std::string_view name, double deviation);
   /// Notes that a call of the arm cost so many times its price; chance may make that negative.
   void learn(const Arm& arm, double ratio, bool first = false);
+  /// Notes that a candidate may have changed, by this deviation.
+  void doubt(const Arm& arm, double deviation) {
+    covariance(arm.index, arm.index) += deviation * deviation;
+  }
   /// Notes that so many calls have passed.
   void forget(double calls);
   /// By how much each part of the network is believed to be off: logarithms.

@@ -70,17 +70,20 @@ void Chooser::follow_network(CallClass& call_class, const Problem& problem) {
   call_class.drop_prices();
 }
 
-/// The candidates of the call at hand, with what is believed of them.
+/// A candidate with what is believed of it.
+Belief::Arm Chooser::arm_of(CallClass& call_class, const Candidate& candidate) {
+  const bool adaptive = candidate.row->kind == Kind::protocol || candidate.row->arrival_aware;
+  const double deviation = is_native(*candidate.row) ? Belief::kLibrary
+                           : adaptive                ? Belief::kAdaptive
+                                                     : Belief::kProgram;
+  return {call_class.belief.index_of(candidate.name(), deviation), log_price(candidate.predicted),
+          candidate.shares};
+}
+
+/// Those of the call at hand.
 std::vector<Belief::Arm> Chooser::arms(CallClass& call_class) const {
   std::vector<Belief::Arm> all;
-  for (const Candidate& each : candidates_) {
-    const bool adaptive = each.row->kind == Kind::protocol || each.row->arrival_aware;
-    const double deviation = is_native(*each.row) ? Belief::kLibrary
-                             : adaptive           ? Belief::kAdaptive
-                                                  : Belief::kProgram;
-    all.push_back({call_class.belief.index_of(each.name(), deviation), log_price(each.predicted),
-                   each.shares});
-  }
+  for (const Candidate& each : candidates_) all.push_back(arm_of(call_class, each));
   return all;
 }
 
@@ -124,6 +127,8 @@ Decision Chooser::choose(const Problem& problem, bool announced) {
   call_class.pay_in();
   follow_network(call_class, problem);
   know(problem.collective, announced, true, &call_class);
+  const bool given = !policy_.online && late(expected_);  // the program knows who will be late
+  if (call_class.blocks && !given) return choose_in_block(call_class, problem);
   const bool whole = !announced && compares_whole_calls(call_class, problem.collective);
   if (whole) {
     expected_.clear();

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "choose/belief.hpp"
@@ -17,6 +18,8 @@
 #include "choose/review.hpp"
 #include "forecast/call_sequence.hpp"
 #include "price/candidates.hpp"
+#include "telemetry/call_series.hpp"
+#include "telemetry/watch.hpp"
 
 namespace latecomer {
 
@@ -63,6 +66,37 @@ class RecentCounts {
   return collective != Collective::allreduce;
 }
 
+/// Calls that one candidate executes. After the last one each rank tells the others when it was in
+/// them.
+struct CallBlock {
+  Problem problem;  // of the last call that was decided about
+  Choice choice;
+  std::string name;  // of the candidate
+  Seconds predicted = 0;
+  std::uint64_t calls = 0;
+  std::uint64_t last = 0;  // the number of its last call in the class
+  bool pure = true;        // the candidate executed all
+};
+
+/// The blocks of a class.
+struct CallBlocks {
+  /// What a candidate's blocks cost, as measured; older ones count less.
+  struct Measured {
+    std::string name;
+    Seconds sum = 0;
+    double calls = 0;
+    [[nodiscard]] Seconds mean() const { return sum / calls; }
+  };
+  std::vector<Measured> measured;
+  std::uint64_t library = 0;  // the last call of a block that the library executed
+  std::uint64_t renewed = 0;  // how often it got one since its costs might be old
+  CallBlock now;
+  std::optional<CallBlock> told;  // the one before, while not all ranks have told of it
+  LastCalls last_calls;           // of this rank, in the block
+  std::vector<CallSeries> past;   // of the last blocks, oldest first
+  Synchrony synchrony;            // between the calls
+};
+
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
   /// kTimed-th is timed.
@@ -71,7 +105,7 @@ struct CallClass {
   /// Arrival stamps and exchanges make calls longer by some ten microseconds: the durations of
   /// watched calls that take less than this say little.
   static constexpr Seconds kShort = 300e-6;
-  [[nodiscard]] bool next_is_timed() const { return !brief || calls % kTimed == 0; }
+  [[nodiscard]] bool next_is_timed() const { return !brief || blocks || calls % kTimed == 0; }
 
   /// The part of the calls' time that planning may take, by estimates. The time counts up to
   /// kMovingTimes times that of moving data, since plans shorten nothing else; more than once, so
@@ -131,7 +165,8 @@ struct CallClass {
   RecentCounts recent_counts;        // elements
   std::optional<Network> network;    // that prices and plans assume; none: the agreed one
   Belief belief;                     // of the candidates' costs, against these prices
-  std::uint64_t believed = 0;        // the last call that it was asked about
+  std::unique_ptr<CallBlocks> blocks;  // while active, if ranks may leave a call before others come
+  std::uint64_t believed = 0;          // the last call that it was asked about
   Repeated repeated;
   // The last plan whose stamps were left out, and the plan without them.
   std::shared_ptr<const Plan> stamped, bare;

@@ -81,7 +81,6 @@ CallClass& Chooser::class_of(const Problem& problem) {
 /// Rank 0 alone decides about the calls that it announces: what it knows of them must not influence
 /// calls that all ranks decide about.
 CallClass& Chooser::announced_class_of(const Problem& problem) {
-  constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;
   const CallClass& all_know = class_of(problem);
   const auto [found, fresh] = classes_.try_emplace(all_know.key ^ kAnnounced);
   CallClass& call_class = found->second;
@@ -90,6 +89,7 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.used = events_;
   call_class.active = true;
   call_class.announced = true;
+  if (rooted(problem.collective)) call_class.blocks = std::make_unique<CallBlocks>();
   call_class.network = all_know.network;
   call_class.belief.inherit(all_know.belief);
   call_class.calls = call_class.budgeted = all_know.calls;
@@ -279,9 +279,9 @@ void Chooser::learn() {
   before_ = {};
   last_.taken = watch_->taken();
   if (last_.row == nullptr || last_.name.empty()) return;
-  last_.waiting = waiting(watch_->last());
   const auto found = classes_.find(last_.key);
   if (found == classes_.end()) return;
+  last_.waiting = waiting(watch_->last());
   last_.predicted =
       pricer_.in_hindsight(found->second, last_.name, last_.predicted, watch_->last());
 }

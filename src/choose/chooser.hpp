@@ -43,6 +43,9 @@ struct Decision {
   bool exchange_arrivals = false;  // after the call: its messages carry no stamps
   std::string why = {};   // NOLINT(readability-redundant-member-init): the reason of a refusal
   bool repeated = false;  // the last decision about the class, without looking at the call
+  /// After the call the ranks learn what they have told of the block before, if they did, and tell
+  /// each other of this one.
+  bool ends_block = false;
 };
 
 /// The first look at a call, before anything is decided.
@@ -55,7 +58,8 @@ struct Glance {
 
 class Chooser {
  public:
-  static constexpr std::size_t kMaxClasses = 64;  // the one unused longest is dropped
+  static constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;  // in the keys of announced calls
+  static constexpr std::size_t kMaxClasses = 64;              // the one unused longest is dropped
   /// Only every kRootedEvery-th rooted call is followed by an arrival exchange: the exchange makes
   /// all ranks wait for the last one, which such a call by itself does not. While the library is
   /// chosen and no rank is late the number doubles each time.
@@ -185,6 +189,19 @@ class Chooser {
   /// Notes a call whose arrivals are not known.
   void miss();
 
+  // --- Blocks of calls, see Decision::ends_block ---
+
+  /// Notes when this rank was in a call of the class.
+  static void note_inside(CallClass& call_class, const TimeInside& call) {
+    if (call_class.blocks) call_class.blocks->last_calls.note(call);
+  }
+  /// The class whose block a call of the class belongs to: if rank 0 announced it another one.
+  [[nodiscard]] CallClass& block_class(CallClass& call_class, bool announced);
+  /// Notes that a block of the class is over, of which the ranks tell each other now.
+  static void end_block(CallClass& call_class) { call_class.blocks->told = call_class.blocks->now; }
+  /// Learns from the block that was over before the last one: all ranks have told of it.
+  void learn_block(CallClass& call_class, const CallSeries& series);
+
   [[nodiscard]] const PlanCache& plans() const { return pricer_.plans(); }
   [[nodiscard]] const PlanningDone& planning_done() const { return pricer_.done(); }
 
@@ -217,6 +234,9 @@ class Chooser {
   [[nodiscard]] static bool worth_a_class(const Problem& problem);
   [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
   [[nodiscard]] Decision choose(const Problem& problem, bool announced);
+  [[nodiscard]] Decision choose_in_block(CallClass& call_class, const Problem& problem);
+  [[nodiscard]] std::vector<std::size_t> not_refuted(const CallClass& call_class) const;
+  void begin_block(CallClass& call_class, const Problem& problem);
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   static std::uint64_t first_review(const Problem& problem);
   void judge(CallClass& call_class, Collective collective, const Review& all);
@@ -244,6 +264,7 @@ class Chooser {
   [[nodiscard]] CallClass& announced_class_of(const Problem& problem);
   Decision leave_new_count(CallClass& call_class, Collective collective);
   [[nodiscard]] bool compares_whole_calls(const CallClass& call_class, Collective collective) const;
+  [[nodiscard]] static Belief::Arm arm_of(CallClass& call_class, const Candidate& candidate);
   [[nodiscard]] std::vector<Belief::Arm> arms(CallClass& call_class) const;
   void learn_of_library(CallClass& call_class, const Belief::Arm& library) const;
   [[nodiscard]] Pick pick_balanced(CallClass& call_class) const;

@@ -245,7 +245,6 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
 void Pricer::look_for_rivals(CallClass& call_class, const Plan& fastest) {
   const Problem& problem = fastest.problem;
   const Algorithm& row = fastest_row(problem.collective);
-  if (rooted(problem.collective)) return;
   if (!call_class.pay(planning_cost(row, problem, known_.network, known_.placement))) return;
   call_class.knows_rivals = true;
   call_class.rivals = rivals(fastest, known_);
@@ -310,6 +309,13 @@ void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
   std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Choice& choice) {
     return planning_cost(*choice.algorithm, problem, known_.network, known_.placement);
   });
+}
+
+std::shared_ptr<const Plan> Pricer::affordable(CallClass& call_class, const Choice& choice,
+                                               const Problem& problem) {
+  known_.arrivals.clear();
+  const CachedPlan* const found = plan_if_affordable(call_class, choice, problem);
+  return found != nullptr ? found->plan : nullptr;
 }
 
 Seconds Pricer::in_hindsight(CallClass& call_class, std::string_view name, Seconds predicted,

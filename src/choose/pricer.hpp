@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -53,6 +55,19 @@ class Pricer {
   [[nodiscard]] std::vector<Candidate> candidates(CallClass& call_class, const Problem& problem,
                                                   const std::vector<Seconds>& expected,
                                                   bool with_rivals = false);
+  /// The candidates for a block of calls: the MPI library's collective, and those that can be
+  /// priced by what the class's past calls would have cost with them. If the budget is too small,
+  /// only the first.
+  [[nodiscard]] std::vector<Candidate> candidates_of_block(CallClass& call_class,
+                                                           const Problem& problem);
+  /// The candidate of this name, the library as `fastest`, with the price that the calls of the
+  /// last block would have had; none: the budget is too small, or replays would be too long.
+  [[nodiscard]] std::optional<Candidate> priced_for_last(CallClass& call_class,
+                                                         const Problem& problem,
+                                                         std::string_view name);
+  /// The plan, if it is cached or the budget pays for it; otherwise null.
+  [[nodiscard]] std::shared_ptr<const Plan> affordable(CallClass& call_class, const Choice& choice,
+                                                       const Problem& problem);
   /// The price that a call is compared with once its arrivals are known: an
   /// arrival-independent candidate is priced for these, others keep the price `predicted` that they
   /// were chosen for, so that a wrong estimate counts against them.
@@ -74,6 +89,9 @@ class Pricer {
   [[nodiscard]] const CachedPlan* plan_if_affordable(CallClass& call_class, const Choice& choice,
                                                      const Problem& problem);
   void collect_arrival_independent(CallClass& call_class, const Problem& problem, bool more_rivals);
+  [[nodiscard]] std::optional<Replays> replays(const CallClass& call_class, const Plan& plan) const;
+  [[nodiscard]] Seconds price(CallClass& call_class, const Plan& plan, const Replays& replays,
+                              std::span<const CallSeries> past, std::size_t most);
   void look_for_rivals(CallClass& call_class, const Plan& fastest);
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
   void begin_pricing(CallClass& call_class, const Problem& problem,

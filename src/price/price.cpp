@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "algorithms/nodes/cut.hpp"
 #include "algorithms/plans.hpp"
@@ -22,12 +24,6 @@ Seconds saved(const Plan& plan, const Network& network) {
 
 bool has_few_operations(const Plan& plan) {
   return plan.problem.ranks * operations_on_node(plan) <= kMaxReplayedOnNodes;
-}
-
-bool replayable(const Plan& plan, const Network& network) {
-  return plan.problem.ranks <= kMaxReplayedRanks && has_few_operations(plan) &&
-         plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
-         balanced_time(plan, network) < kLongest;
 }
 
 std::vector<Seconds> since_first(const std::vector<Seconds>& arrivals) {
@@ -70,6 +66,12 @@ Seconds unreplayed_on_nodes(const Plan& plan, Network network,
 
 }  // namespace
 
+bool replayable(const Plan& plan, const Network& network) {
+  return plan.problem.ranks <= kMaxReplayedRanks && has_few_operations(plan) &&
+         plan.problem.ranks * cost_of(plan).rounds <= kMaxReplayed &&
+         balanced_time(plan, network) < kLongest;
+}
+
 Seconds balanced_time(const Plan& plan, const Network& network, const Placement& placement) {
   if (plan.placement.empty()) {
     const Network own = shared_link(network, placement, plan.problem.ranks);
@@ -89,25 +91,41 @@ bool may_pay(const Algorithm& row, const Problem& problem, const Network& networ
   return priced && worth && accepts(row, problem, nullptr);
 }
 
-std::vector<Seconds> replay(const Plan& plan, const Network& network,
-                            const std::vector<Seconds>& arrivals, const Placement& placement) {
+Replays replays_of(const Plan& plan, const Network& network, const Placement& placement) {
+  constexpr Seconds kMade = 0.25e-6;     // an activity of the graph
+  constexpr Seconds kServed = 0.1e-6;    // the same in a replay
+  constexpr Seconds kDecided = 0.18e-6;  // by a protocol: a round of a rank
   const Placement links = shares_nodes(placement) ? placement : Placement{};
   const Algorithm& row = find_algorithm(plan.problem.collective, plan.algorithm);
   if (row.kind != Kind::protocol && network.jitter == 0) {
-    const Activities all =
-        activities_of(build_programs(plan), network, plan.problem.element_bytes, links);
-    return serve(all, since_first(arrivals), network).exits;
+    auto all = std::make_shared<const Activities>(
+        activities_of(build_programs(plan), network, plan.problem.element_bytes, links));
+    const auto size = static_cast<double>(all->size());
+    return {[network, all = std::move(all)](const std::vector<Seconds>& arrivals) {
+              return serve(*all, since_first(arrivals), network).exits;
+            },
+            kMade * size, kServed * size};
   }
   SimulationOptions options;
   options.placement = links;
   options.network = network;
   options.element_bytes = plan.problem.element_bytes;
-  options.arrivals = since_first(arrivals);
-  std::vector<Seconds> exits = simulate(make_executors(plan, network), options).exits;
-  for (Seconds& exit : exits) {
-    if (exit < 0) exit = std::numeric_limits<Seconds>::infinity();
-  }
-  return exits;
+  auto run = [executors = std::make_shared<Executors>(make_executors(plan, network)),
+              options](const std::vector<Seconds>& arrivals) mutable {
+    options.arrivals = since_first(arrivals);
+    std::vector<Seconds> exits = simulate(*executors, options).exits;
+    for (Seconds& exit : exits) {
+      if (exit < 0) exit = std::numeric_limits<Seconds>::infinity();
+    }
+    return exits;
+  };
+  const double rounds = static_cast<double>(1 + cost_of(plan).rounds) * plan.problem.ranks;
+  return {std::move(run), 0, kDecided * rounds};
+}
+
+std::vector<Seconds> replay(const Plan& plan, const Network& network,
+                            const std::vector<Seconds>& arrivals, const Placement& placement) {
+  return replays_of(plan, network, placement).exits(arrivals);
 }
 
 /// A message takes the longer the more pairs of ranks there are.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -39,6 +40,17 @@ inline constexpr Rank kMaxReplayedRanks = 128;
 [[nodiscard]] std::vector<Seconds> replay(const Plan& plan, const Network& network,
                                           const std::vector<Seconds>& arrivals,
                                           const Placement& placement = {});
+/// Replays of a plan for many arrivals.
+struct Replays {
+  std::function<std::vector<Seconds>(const std::vector<Seconds>& arrivals)> exits;  // as replay()
+  // Estimates of the seconds that preparing them takes, and each; the same on all ranks.
+  Seconds first = 0;
+  Seconds each = 0;
+};
+[[nodiscard]] Replays replays_of(const Plan& plan, const Network& network,
+                                 const Placement& placement = {});
+/// Returns true if a replay is not too long.
+[[nodiscard]] bool replayable(const Plan& plan, const Network& network);
 
 /// Estimates the seconds that a replay takes, or that of the algorithm among nodes in its place;
 /// the same on all ranks.

@@ -7,6 +7,7 @@
 
 #include "algorithms/plans.hpp"
 #include "base/error.hpp"
+#include "patterns/powers.hpp"
 
 namespace latecomer {
 namespace {
@@ -93,6 +94,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
                 "one time for each of " + std::to_string(ranks) + " ranks");
   }
   pace_ = pace;
+  clock_ = pace.began.value_or(clock_);
   options_.element_bytes = setting_.problem.element_bytes;
   options_.network.seed = seed;
   Policy& policy = chooser_.policy();
@@ -197,6 +199,7 @@ void Rehearsal::only_watch(Call& call, CallClass* call_class,
   for (Watch& other : watches_) other.miss();
   run_call(call, native_plan(), arrivals);
   if (call_class == nullptr) return;
+  note_inside(*call_class, call, arrivals);
   const Inside inside = inside_of(call, arrivals);
   if (call_class->calls > 0) note(durations_[call_class->key], Reviewed::library, inside);
   if (!Chooser::watched(*call_class, inside.min)) return;
@@ -270,6 +273,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
     if (native && call_class != nullptr) library = inside_of(call, begun);
     observed = observed && decision.exchange_arrivals;
     if (observed) exchange_afterwards(call, arrivals, deciding);
+    if (call_class != nullptr) note_inside(*call_class, call, begun);
   }
   if (observed) {
     chooser_.learn();
@@ -278,6 +282,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   }
   delay(call, charge_planning());
   if (call_class == nullptr) return;
+  if (decision.ends_block) end_block(call, *call_class);
   const auto before = call_class->decided.count();
   const auto library_before = call_class->library.count();
   const Inside all_in = inside_of(call, arrivals);
@@ -299,6 +304,35 @@ void Rehearsal::exchange_afterwards(Call& call, const std::vector<Seconds>& arri
   call.exits = run(arrival_exchange_plan(setting_.problem), call.exits, nullptr).exits;
   call.finding_out += std::ranges::max(call.exits) - before;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) watch(rank).end_exchange();
+}
+
+void Rehearsal::note_inside(const CallClass& call_class, const Call& call,
+                            const std::vector<Seconds>& arrivals) {
+  if (!call_class.blocks) return;
+  auto& now = blocks_[call_class.key].now;
+  now.resize(arrivals.size());
+  for (std::size_t rank = 0; rank < arrivals.size(); ++rank)
+    now[rank].note({clock_ + arrivals[rank], clock_ + call.exits[rank]});
+}
+
+/// Ranks wait for those that have not told of the block before, and tell of this one without
+/// waiting.
+void Rehearsal::end_block(Call& call, CallClass& call_class) {
+  Told& blocks = blocks_[call_class.key];
+  if (blocks.told) {
+    const Seconds before = std::ranges::max(call.exits);
+    for (Seconds& exit : call.exits) exit = std::max(exit, blocks.known - clock_);
+    call.finding_out += std::ranges::max(call.exits) - before;
+    chooser_.learn_block(call_class, *blocks.told);
+    delay(call, charge_planning());
+  }
+  Chooser::end_block(call_class);
+  blocks.told = series_of(blocks.now);
+  blocks.now.clear();
+  const Network& network = setting_.network;
+  const auto bytes = static_cast<double>(sizeof(LastCalls)) * setting_.problem.ranks;
+  blocks.known = clock_ + std::ranges::max(call.exits) +
+                 ceil_log2(setting_.problem.ranks) * network.alpha + bytes * network.beta;
 }
 
 void Rehearsal::run_with_piggyback(Call& call, const Plan& plan,

@@ -60,10 +60,12 @@ class Rehearsal {
     std::optional<NetworkBelief> wisdom = {};
     double cold = 1;  // a call by another algorithm than the last one's takes so many times longer
   };
-  /// How many times longer a call takes than on the network.
+  /// How many times longer a call takes than on the network, and when it was.
   struct Pace {
     double network = 1;
     double library = 1;  // more, for the MPI library's own collective
+    /// Since the first call: of time 0 of its arrivals; none: when the last call was over.
+    std::optional<Seconds> began = {};  // NOLINT(readability-redundant-member-init)
   };
   struct Call {
     std::string algorithm;  // of the plan; "native" for the model of the library
@@ -135,11 +137,22 @@ class Rehearsal {
   void run_with_piggyback(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals,
                           Seconds deciding);
   void exchange_afterwards(Call& call, const std::vector<Seconds>& arrivals, Seconds deciding);
+  void note_inside(const CallClass& call_class, const Call& call,
+                   const std::vector<Seconds>& arrivals);
+  void end_block(Call& call, CallClass& call_class);
 
   Setting setting_;
   Chooser chooser_;            // rank 0's; the other ranks' forecasts are compared with it
   std::deque<Watch> watches_;  // of the other ranks
   std::map<CallKey, Durations> durations_;  // of the last calls, by class
+  /// Of a class: the calls of the block at hand, by rank, and what ranks have told of the one
+  /// before.
+  struct Told {
+    std::vector<LastCalls> now;
+    std::optional<CallSeries> told;
+    Seconds known = 0;  // when all ranks have heard it
+  };
+  std::map<CallKey, Told> blocks_;
   std::vector<Piggyback*> piggybacks_;
   SimulationOptions options_;
   Pace pace_;
@@ -147,7 +160,7 @@ class Rehearsal {
   PlanningDone charged_;  // the planning that was charged
   bool connected_ = false;
   bool watched_ = false;
-  Seconds clock_ = 0;  // when the last call was over
+  Seconds clock_ = 0;  // at time 0 of the call at hand
 };
 
 }  // namespace latecomer

@@ -1,5 +1,3 @@
-#include "trace/read_file.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 
 #include "base/files.hpp"
 #include "trace/rank_calls.hpp"
+#include "trace/rank_file.hpp"
 
 namespace latecomer::trace {
 namespace {

@@ -1,5 +1,5 @@
 // The format of trace files, version 1: a header, then records of one size. Numbers are in this
-// machine's byte order, which the header shows. read_file.hpp reads it.
+// machine's byte order, which the header shows. rank_file.hpp reads it.
 #pragma once
 
 #include <array>

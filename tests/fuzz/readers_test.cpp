@@ -27,7 +27,7 @@
 #include "rules/rules.hpp"
 #include "schedule/placement.hpp"
 #include "trace/matched_calls.hpp"
-#include "trace/read_file.hpp"
+#include "trace/rank_file.hpp"
 #include "verify/verify.hpp"
 
 namespace latecomer {

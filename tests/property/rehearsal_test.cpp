@@ -50,7 +50,6 @@ std::vector<Seconds> some_arrivals(Random& random, Rank ranks, Rank late) {
 TEST(Rehearsal, IsAlwaysRightAndNeverStuck) {
   constexpr int kCalls = 40;  // enough for classes of calls to become active, and for a choice
   int calls = 0;
-  int by_protocol = 0;
   for (const auto& [collective, algorithm] : {std::pair{Collective::allreduce, "auto"},
                                               {Collective::allreduce, "sorted_linear_tree"},
                                               {Collective::allreduce, "prereduced_ring"},
@@ -72,15 +71,12 @@ TEST(Rehearsal, IsAlwaysRightAndNeverStuck) {
         const bool told = random.next() % 4 == 0;
         const auto call = rehearsal.call(arrivals, told ? &wrong : nullptr, random.next());
         ASSERT_EQ(call.wrong, Count{0});
-        const bool automatic = std::string_view(algorithm) == "auto";
-        if (automatic && call.algorithm == "local_redirect") ++by_protocol;
         for (Rank rank = 0; rank < ranks; ++rank)
           ASSERT_GE(call.exits[rank] + 1e-11, arrivals[rank]);
       }
     }
   }
   EXPECT_EQ(calls, 8 * 60 * kCalls);
-  EXPECT_GT(by_protocol, 0);
 }
 
 TEST(Rehearsal, TheLibrarysOwnCollectiveIsAlwaysACandidate) {

@@ -32,6 +32,17 @@ RANDOM = {
     25: (1.009, 0.985),  # 12 ranks
     54: (1.003, 0.662),  # 6 ranks
 }
+ROOTED = {
+    ("reduce", 0): (1.287, 1.001),  # 24 ranks
+    ("reduce", 8): (1.083, 1.083),  # 16 ranks
+    ("bcast", 1): (1.097, 0.754),  # 8 ranks
+    ("bcast", 34): (1.072, 0.798),  # 4 ranks
+    ("bcast", 53): (1.082, 1.082),  # 24 ranks
+    ("gather", 2): (1.191, 0.861),  # 24 ranks
+    ("gather", 33): (1.179, 0.873),  # 32 ranks
+    ("scatter", 6): (1.036, 0.928),  # 8 ranks
+    ("scatter", 15): (1.022, 1.022),  # 32 ranks
+}
 PATHOLOGICAL = {
     "disturbed start": (1.023, 1.023),
     "cold first calls": (1.014, 1.014),
@@ -66,6 +77,13 @@ def judge(found: Regret, over_best: float, over_library: float) -> None:
 def test_a_job_in_a_world_at_random_costs_no_more_than_it_did(seed):
     print("seed", seed)
     judge(measure(random_world(seed, CALLS), "default"), *RANDOM[seed])
+
+
+@pytest.mark.parametrize(("collective", "seed"), ROOTED)
+def test_a_job_of_rooted_calls_costs_no_more_than_it_did(collective, seed):
+    print("seed", seed)
+    found = measure(random_world(seed, CALLS, collective), "default")
+    judge(found, *ROOTED[collective, seed])
 
 
 @pytest.mark.parametrize("name", PATHOLOGIES)

@@ -160,6 +160,37 @@ int combine(const void* in, void* inout, std::int64_t count, MPI_Datatype type, 
   return known ? MPI_SUCCESS : MPI_ERR_OP;
 }
 
+/// Begins a non-blocking call. The last rank that comes carries it out for all: `finish` makes the
+/// result, of `size` bytes.
+template <class Finish>
+int begin_together(Comm& comm, std::vector<char> data, void* to, std::int64_t size,
+                   MPI_Request* request, const Finish& finish) {
+  const Within state;
+  auto made = std::make_unique<Request>();
+  made->buffer = static_cast<char*>(to);
+  Meeting::Part part;
+  part.data = std::move(data);
+  part.request = made.get();
+  *request = state->add(std::move(made));
+  const auto number = state->local(comm).begun++;
+  Meeting& meeting = comm.begun[number];
+  meeting.parts.resize(comm.members.size());
+  meeting.parts[state->me_in(comm)] = std::move(part);
+  if (!std::all_of(meeting.parts.begin(), meeting.parts.end(),
+                   [](const auto& each) { return each.has_value(); })) {
+    return MPI_SUCCESS;
+  }
+  const int code = finish(meeting);
+  for (auto& each : meeting.parts) {
+    Request& ends = *each->request;
+    ends.error = code != MPI_SUCCESS ? code : put(meeting.bytes, ends.buffer, size);
+    ends.done = state->scheduler.now() + span_of(comm, size);
+    state->scheduler.wake(ends.owner, ends.done);
+  }
+  comm.begun.erase(number);
+  return MPI_SUCCESS;
+}
+
 }  // namespace latecomer::worlds
 
 using namespace latecomer::worlds;  // NOLINT: the functions below belong to no namespace
@@ -189,7 +220,6 @@ int PMPI_Allreduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype t
                   });
 }
 
-/// The last rank that comes carries the call out for all.
 int PMPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
                     MPI_Comm handle, MPI_Request* request) {
   const Within state("MPI_Iallreduce", 0);
@@ -198,29 +228,27 @@ int PMPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MP
                               check_buffer(to, count, type), check_op(op, type)});
   if (wrong != MPI_SUCCESS) return wrong;
   const auto size = count * state->size_of(type);
-  auto made = std::make_unique<Request>();
-  made->buffer = static_cast<char*>(to);
-  Meeting::Part part;
-  part.data = copied(from == MPI_IN_PLACE ? to : from, size);
-  part.request = made.get();
-  *request = state->add(std::move(made));
-  const auto number = state->local(*comm).begun++;
-  Meeting& meeting = comm->begun[number];
-  meeting.parts.resize(comm->members.size());
-  meeting.parts[state->me_in(*comm)] = std::move(part);
-  if (!std::all_of(meeting.parts.begin(), meeting.parts.end(),
-                   [](const auto& each) { return each.has_value(); })) {
-    return MPI_SUCCESS;
-  }
-  const int code = combine_all(meeting, count, type, op);
-  for (auto& each : meeting.parts) {
-    Request& ends = *each->request;
-    ends.error = code != MPI_SUCCESS ? code : put(meeting.bytes, ends.buffer, size);
-    ends.done = state->scheduler.now() + span_of(*comm, size);
-    state->scheduler.wake(ends.owner, ends.done);
-  }
-  comm->begun.erase(number);
-  return MPI_SUCCESS;
+  return begin_together(*comm, copied(from == MPI_IN_PLACE ? to : from, size), to, size, request,
+                        [&](Meeting& meeting) { return combine_all(meeting, count, type, op); });
+}
+
+/// In place, as latecomer calls it.
+int PMPI_Iallgather(const void* from, int, MPI_Datatype, void* to, int count, MPI_Datatype type,
+                    MPI_Comm handle, MPI_Request* request) {
+  const Within state("MPI_Iallgather", 0);
+  Comm* comm = nullptr;
+  const int wrong = first_of({check(handle, count, 0, comm), check_buffer(to, count, type),
+                              from == MPI_IN_PLACE ? MPI_SUCCESS : MPI_ERR_BUFFER});
+  if (wrong != MPI_SUCCESS) return wrong;
+  const auto size = count * state->size_of(type);
+  const auto ranks = static_cast<std::int64_t>(comm->members.size());
+  return begin_together(*comm, copied(static_cast<char*>(to) + state->me_in(*comm) * size, size),
+                        to, ranks * size, request, [](Meeting& meeting) {
+                          for (const auto& each : meeting.parts)
+                            meeting.bytes.insert(meeting.bytes.end(), each->data.begin(),
+                                                 each->data.end());
+                          return MPI_SUCCESS;
+                        });
 }
 
 int PMPI_Reduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op,

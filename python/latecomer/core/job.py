@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Microseconds = tuple[float, float, float, float]  # for the numbers of RANKS
 RANKS = (4, 8, 16, 32)
 
-# Processor time of one core: evidence/planning_time.py --usual --ranks 4,8,16,32
+# Processor time of one core: evidence/planning_time.py --usual --ranks 4,8,16,32. An all-reduce's
+# rows, or those of a collective by name.
 PLANS: Mapping[str, Microseconds] = {
     "circulant": (6, 12, 11, 14),
     "dual_root": (6, 12, 14, 18),
@@ -45,6 +46,27 @@ PLANS: Mapping[str, Microseconds] = {
     "sorted_linear_tree": (44, 60, 112, 140),
     "straggler_exchange": (6, 13, 30, 72),
     "two_tree": (33, 42, 43, 57),
+    "bcast arrival_b": (4, 4, 4, 4),
+    "bcast arrival_nb": (4, 4, 4, 4),
+    "bcast binomial": (2, 2, 2, 3),
+    "bcast fastest": (18, 21, 24, 30),
+    "bcast flat": (2, 2, 3, 4),
+    "bcast linear": (17, 20, 23, 28),
+    "bcast scatter_allgather": (3, 3, 4, 6),
+    "gather binomial": (3, 3, 3, 4),
+    "gather fastest": (3, 4, 4, 5),
+    "gather linear_sync": (3, 3, 5, 8),
+    "reduce binary_tree": (5, 24, 28, 31),
+    "reduce binomial": (2, 3, 3, 4),
+    "reduce direct_send": (4, 6, 11, 20),
+    "reduce fastest": (30, 35, 41, 52),
+    "reduce linear": (3, 4, 6, 11),
+    "reduce linear_tree": (28, 32, 38, 48),
+    "reduce local_redirect": (1, 1, 1, 1),
+    "reduce rabenseifner": (3, 4, 5, 6),
+    "scatter binomial": (3, 3, 3, 4),
+    "scatter fastest": (3, 4, 5, 5),
+    "scatter linear": (3, 3, 5, 8),
 }
 PRICES: Mapping[str, Microseconds] = {
     "early_owners": (1, 1, 1, 148),
@@ -55,6 +77,27 @@ PRICES: Mapping[str, Microseconds] = {
     "prereduced_ring": (2, 3, 10, 30),
     "sorted_linear_tree": (1, 1, 2, 2),
     "straggler_exchange": (37, 148, 657, 2413),
+    "bcast arrival_b": (31, 85, 221, 636),
+    "bcast arrival_nb": (49, 118, 274, 673),
+    "bcast binomial": (3, 6, 12, 25),
+    "bcast fastest": (25, 63, 169, 506),
+    "bcast flat": (3, 6, 12, 24),
+    "bcast linear": (25, 64, 176, 535),
+    "bcast scatter_allgather": (4, 10, 25, 64),
+    "gather binomial": (3, 7, 14, 30),
+    "gather fastest": (3, 7, 14, 30),
+    "gather linear_sync": (3, 6, 12, 26),
+    "reduce binary_tree": (5, 58, 163, 401),
+    "reduce binomial": (3, 7, 13, 27),
+    "reduce direct_send": (7, 24, 88, 410),
+    "reduce fastest": (41, 103, 280, 800),
+    "reduce linear": (3, 6, 13, 26),
+    "reduce linear_tree": (41, 106, 294, 851),
+    "reduce local_redirect": (6, 15, 36, 81),
+    "reduce rabenseifner": (5, 14, 33, 81),
+    "scatter binomial": (3, 7, 14, 30),
+    "scatter fastest": (3, 7, 14, 30),
+    "scatter linear": (3, 6, 12, 25),
 }
 
 
@@ -77,10 +120,19 @@ class JobCosts:
     plans: Mapping[str, Microseconds] = field(default_factory=lambda: PLANS)
     prices: Mapping[str, Microseconds] = field(default_factory=lambda: PRICES)
 
-    def charges(self, ranks: int) -> core.Charges:
+    def charges(self, ranks: int, collective: str = "allreduce") -> core.Charges:
         """The seconds for so many ranks."""
-        plans = {name: at(ranks, row) for name, row in self.plans.items()}
-        prices = {name: at(ranks, row) for name, row in self.prices.items()}
+
+        def seconds(rows: Mapping[str, Microseconds]) -> dict[str, float]:
+            own = {name: row for name, row in rows.items() if " " not in name}
+            own |= {
+                name.removeprefix(f"{collective} "): row
+                for name, row in rows.items()
+                if name.startswith(f"{collective} ")
+            }
+            return {name: at(ranks, row) for name, row in own.items()}
+
+        plans, prices = seconds(self.plans), seconds(self.prices)
         return core.Charges(
             connect=self.connect * max(1, math.ceil(math.log2(ranks))),
             look=self.look,
@@ -217,7 +269,7 @@ def rehearse_job(
         model,
         placement=list(placement or ()),
         plain=True,
-        charges=None if finding_out is None else finding_out.charges(ranks),
+        charges=None if finding_out is None else finding_out.charges(ranks, collective),
         cold=cold,
         wisdom="" if wisdom is None else wisdom.network,
     )
@@ -240,7 +292,7 @@ def _call(
 ) -> RehearsedCall:
     """One call. The rehearsal counts time from the first arrival."""
     began = arrivals.min()
-    told = series.call((arrivals - began).tolist(), None, seed, *slower)
+    told = series.call((arrivals - began).tolist(), None, seed, *slower, began=float(began))
     return RehearsedCall.of(told, arrivals, began)
 
 

@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/allreduce/ring_walk.hpp"
+#include "algorithms/allreduce/ring.hpp"
 #include "algorithms/row.hpp"
 #include "base/partition.hpp"
 

@@ -8,7 +8,7 @@
 // Source: Open MPI's segmented ring (Graham, Woodall, Squyres 2005) in idea; Proficz 2018 for S.
 #include <algorithm>
 
-#include "algorithms/allreduce/ring_walk.hpp"
+#include "algorithms/allreduce/ring.hpp"
 #include "algorithms/row.hpp"
 #include "algorithms/segments.hpp"
 

@@ -41,6 +41,7 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
   const OwnArithmetic arithmetic;
   state.lock.begin_call();
   Ending ending = carry_out_guarded(state, request, entered);
+  if (ending.ends_block && ending.code == MPI_SUCCESS) ending = end_block(state, ending);
   if (state.due.any() && synchronises(state, request)) ending = settle(state, ending);
   record(state, request, ending, entered);
   if (!ending.decided) return ending;
@@ -55,7 +56,11 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
   const Seconds entered = timed ? monotonic_clock() : 0;
   const int code = call.native();
   if (timed) shortcut.last_inside = monotonic_clock() - entered;
-  if (shortcut.call_class != nullptr) Chooser::watched(*shortcut.call_class, shortcut.last_inside);
+  if (shortcut.call_class != nullptr) {
+    if (timed)
+      Chooser::note_inside(*shortcut.call_class, {entered, entered + shortcut.last_inside});
+    Chooser::watched(*shortcut.call_class, shortcut.last_inside);
+  }
   shortcut.count(state.calls);
   ++(state.stats.*shortcut.counter);
   state.trace.counter = shortcut.counter;

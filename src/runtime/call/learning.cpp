@@ -151,6 +151,35 @@ Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry)
   return exchanged.code == MPI_SUCCESS ? note_arrivals(state) : exchanged;
 }
 
+Ending end_block(CommState& state, Ending ending) {
+  CommResources& resources = *state.resources;
+  LastCalls mine = ending.call_class->blocks->last_calls;
+  ending.call_class->blocks->last_calls.clear();
+  CallClass& call_class = state.chooser.block_class(*ending.call_class, ending.announced);
+  BlockExchange& exchange = resources.blocks[call_class.key];
+  if (exchange.begun()) {
+    resources.failures.enter_part(FailureDetector::Part::exchange, 0);
+    StallMonitor monitor(resources, {state.comm, state.tuning.long_wait});
+    while (!exchange.ended()) {
+      monitor.pause([&] {
+        monitor.report("for other ranks to tell when they were in the calls before", {});
+        for (Rank peer = 0; peer < state.ranks; ++peer) {
+          if (peer != state.rank) resources.failures.ask(peer);
+        }
+      });
+      if (monitor.trouble()) return fail(state, {disagreement_class(), *monitor.trouble()});
+    }
+    if (exchange.code() != MPI_SUCCESS)
+      return fail(state, {exchange.code(), "MPI_Iallgather failed"});
+    const std::vector<LastCalls> told = exchange.take();
+    state.chooser.learn_block(call_class, series_of(told));
+  }
+  Chooser::end_block(call_class);
+  mine.shift(resources.clocks.now() - monotonic_clock());
+  const int code = exchange.begin(resources.comm->link().comm(), mine, state.rank, state.ranks);
+  return code == MPI_SUCCESS ? ending : fail(state, {code, "MPI_Iallgather failed"});
+}
+
 Ending review_watched(CommState& state, const Problem& problem, Ending ending) {
   Inheritance inheritance(state, Inheritance::Of::everything);
   Review all = state.chooser.review(*ending.call_class, may_connect(state));

@@ -11,6 +11,9 @@ namespace latecomer {
 [[nodiscard]] Outcome note_arrivals(CommState& state);
 /// After a call whose messages carried no stamps: exchanges arrivals, if that was decided.
 [[nodiscard]] Outcome exchange_afterwards(CommState& state, bool exchange, const Entry& entry);
+/// After the last call of a block: learns what ranks have told of the block before, for which it
+/// waits if need be, and tells of this one without waiting.
+[[nodiscard]] Ending end_block(CommState& state, Ending ending);
 /// Reviews the last calls of a class that is only watched: all ranks have just been in one, with
 /// the given ending. Before the first review a predecessor's knowledge may be taken over instead.
 [[nodiscard]] Ending review_watched(CommState& state, const Problem& problem, Ending ending);

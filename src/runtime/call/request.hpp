@@ -29,6 +29,8 @@ struct Ending {
   CallClass* call_class = nullptr;  // under automatic choice, if there is one
   bool raise = false;               // the program's error handler must still be called
   bool decided = false;             // all ranks decided about the call
+  bool announced = false;           // rank 0 alone did
+  bool ends_block = false;          // of calls of its class (choose/by_blocks.cpp)
   Seconds library = 0;              // duration of the MPI library's own collective
 };
 

@@ -44,8 +44,10 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   if (!may_be_refused) state.chooser.skip();
   const Ending ending{execute_natively(state, request.call), counter, false, call_class};
   if (may_be_refused && !is_refused(ending)) state.chooser.skip();
-  if (call_class == nullptr || !Chooser::watched(*call_class, monotonic_clock() - entered))
-    return ending;
+  if (call_class == nullptr) return ending;
+  const Seconds now = monotonic_clock();
+  Chooser::note_inside(*call_class, {entered, now});
+  if (!Chooser::watched(*call_class, now - entered)) return ending;
   note_device_memory(state, request.call);
   return review_in_time(state, request.problem, ending);
 }
@@ -201,17 +203,22 @@ Ending decide_and_execute(CommState& state, const Request& request, CallClass* c
   }
   // A wait for rank 0's plan is part of an announced call.
   const Entry entry{arrived, announced ? 0 : state.resources->clocks.now() - arrived};
+  Ending ending;
   switch (decision.action) {
     case Decision::Action::library:
-      return execute_library(state, call, decision.exchange_arrivals, entry);
+      ending = execute_library(state, call, decision.exchange_arrivals, entry);
+      break;
     case Decision::Action::refused:
       return execute_refused(state, call, decision.why);
     case Decision::Action::plan:
+      const std::string& parameters = parameters_of(state, *prepared);
+      if (state.parameters != parameters) state.parameters = parameters;
+      ending =
+          execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, entry);
       break;
   }
-  const std::string& parameters = parameters_of(state, *prepared);
-  if (state.parameters != parameters) state.parameters = parameters;
-  return execute_plan_and_learn(state, call, *prepared, begun, decision.exchange_arrivals, entry);
+  ending.ends_block = decision.ends_block;
+  return ending;
 }
 
 namespace {
@@ -270,7 +277,10 @@ Ending linked(CommState& state, const Request& request, CallClass* call_class, S
   const bool announced = state.async_progress && state.async_progress->announces(request);
   Ending ending =
       decide_and_execute(state, request, call_class, state.resources->clocks.now() - inside);
+  if (call_class != nullptr && ending.code == MPI_SUCCESS)
+    Chooser::note_inside(*call_class, {entered, monotonic_clock()});
   ending.call_class = call_class;
+  ending.announced = announced;
   ending.decided =
       call_class != nullptr && !announced && ending.code == MPI_SUCCESS && !state.chooser.ruled();
   return ending;

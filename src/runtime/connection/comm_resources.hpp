@@ -4,10 +4,13 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/error.hpp"
+#include "forecast/call_sequence.hpp"
+#include "runtime/connection/block_exchange.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
 #include "runtime/connection/internal_comm.hpp"
@@ -37,6 +40,7 @@ struct CommResources {
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
     const bool checked = if_memory([this] { failures.check(); });
+    blocks.clear();
     const bool keeps = !checked || failures.used() || transport.control_used() || threads;
     if (keeps) comm->keep();
     abandon();
@@ -107,7 +111,8 @@ struct CommResources {
   bool shares_memory = false;        // it was made, on all ranks
   NodeRoom room;                     // in it, on all nodes
   std::unique_ptr<NodeMemory> node;  // null: not made, or this rank is alone on its node
-  std::unique_ptr<NodeMemory> own_node;  // for plans that use none of others
+  std::unique_ptr<NodeMemory> own_node;     // for plans that use none of others
+  std::map<CallKey, BlockExchange> blocks;  // by the class of the calls
 };
 
 }  // namespace latecomer

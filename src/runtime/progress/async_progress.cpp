@@ -15,6 +15,10 @@
 namespace latecomer {
 namespace {
 
+// The weight of an announcement: that an exchange of arrivals follows the call, or a block ends.
+constexpr double kExchanges = 1;
+constexpr double kEndsBlock = 2;
+
 /// True if the announcement takes at most a hundredth of the least time of the call: it takes one
 /// start-up for each level of the tree, and the request before it two more; an all-reduce moves two
 /// vectors over a link, other collectives one.
@@ -139,7 +143,7 @@ PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
   const Problem problem = problem_of(signature);
   const Decision decision =
       state_.chooser.decide_announced(problem, arrivals_of(message.call, problem));
-  message.weight = decision.exchange_arrivals ? 1 : 0;
+  message.weight = decision.ends_block ? kEndsBlock : decision.exchange_arrivals ? kExchanges : 0;
   message.arrival = decision.predicted;
   if (decision.row != nullptr) message.row = number_of(*decision.row);
   if (decision.action == Decision::Action::refused) message.text = decision.why;
@@ -275,7 +279,8 @@ Outcome AsyncProgress::enter_call(const Request& request, Decision& decision,
     return {disagreement_class(), "rank 0 announced a call of " + in_words(message.signature) +
                                       ", and this rank is in one of " + in_words(signature)};
   }
-  decision.exchange_arrivals = message.weight > 0;
+  decision.exchange_arrivals = message.weight == kExchanges;
+  decision.ends_block = message.weight == kEndsBlock;
   if (message.kind == PlanMessage::Kind::native) {
     expect(message);
     ++state_.resources->calls;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "trace/read_file.hpp"
+#include "trace/rank_file.hpp"
 
 namespace latecomer::trace {
 namespace {

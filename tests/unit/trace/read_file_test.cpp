@@ -1,6 +1,4 @@
 // Trace files as a process leaves them, cut, lying and with wrong bytes: what can be read is read.
-#include "trace/read_file.hpp"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "base/reproducible.hpp"
 #include "reference/sweeps.hpp"
+#include "trace/rank_file.hpp"
 
 namespace latecomer::trace {
 namespace {
