@@ -204,7 +204,8 @@ CallClass& Chooser::block_class(CallClass& call_class, bool announced) {
 void Chooser::learn_block(CallClass& call_class, const CallSeries& series) {
   CallBlocks& blocks = *call_class.blocks;
   if (!blocks.told || series.calls() < 2) return;
-  const CallBlock block = *std::exchange(blocks.told, {});
+  const CallBlock block = *blocks.told;
+  blocks.told.reset();
   for (std::size_t call = 1; call < series.calls(); ++call)
     blocks.synchrony.learn(series.exits[call - 1], series.arrivals[call]);
   call_class.elapsed = call_class.moving = mean_inside(series);
