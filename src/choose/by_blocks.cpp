@@ -128,7 +128,7 @@ Decision Chooser::choose_in_block(CallClass& call_class, const Problem& problem)
     decision.row = block.choice.algorithm;
   }
   block.pure = block.pure && own == (decision.plan != nullptr);
-  note({});
+  note({call_class.key});
   call_class.repeated = {};
   call_class.next_event = 0;
   if (decision.plan) {
@@ -193,6 +193,7 @@ void Chooser::begin_block(CallClass& call_class, const Problem& problem) {
   }
   block.last = call_class.calls + block.calls - 1;
   block.pure = true;
+  blocks.last_calls.clear();
   if (is_native(*candidate.row)) blocks.library = block.last;
 }
 

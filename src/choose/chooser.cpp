@@ -89,7 +89,7 @@ CallClass& Chooser::announced_class_of(const Problem& problem) {
   call_class.used = events_;
   call_class.active = true;
   call_class.announced = true;
-  if (rooted(problem.collective)) call_class.blocks = std::make_unique<CallBlocks>();
+  if (all_know.blocks) call_class.blocks = std::make_unique<CallBlocks>();
   call_class.network = all_know.network;
   call_class.belief.inherit(all_know.belief);
   call_class.calls = call_class.budgeted = all_know.calls;

@@ -60,9 +60,9 @@ class Chooser {
  public:
   static constexpr CallKey kAnnounced = 0x5851f42d4c957f2dU;  // in the keys of announced calls
   static constexpr std::size_t kMaxClasses = 64;              // the one unused longest is dropped
-  /// Only every kRootedEvery-th rooted call is followed by an arrival exchange: the exchange makes
-  /// all ranks wait for the last one, which such a call by itself does not. While the library is
-  /// chosen and no rank is late the number doubles each time.
+  /// Only every kRootedEvery-th rooted call is followed by an arrival exchange, where no blocks are
+  /// compared: the exchange makes all ranks wait for the last one, which such a call by itself does
+  /// not. While the library is chosen and no rank is late the number doubles each time.
   static constexpr std::uint64_t kRootedEvery = 8;
   // The parts of the calls' time that overheads may take; for planning see CallClass::kPlanning.
   static constexpr double kSetUp = 0.05;       // making CommResources
@@ -195,6 +195,8 @@ class Chooser {
   static void note_inside(CallClass& call_class, const TimeInside& call) {
     if (call_class.blocks) call_class.blocks->last_calls.note(call);
   }
+  /// Returns true if there is a class of this key.
+  [[nodiscard]] bool knows(CallKey key) const { return classes_.contains(key); }
   /// The class whose block a call of the class belongs to: if rank 0 announced it another one.
   [[nodiscard]] CallClass& block_class(CallClass& call_class, bool announced);
   /// Notes that a block of the class is over, of which the ranks tell each other now.

@@ -10,6 +10,7 @@
 #include "base/reproducible.hpp"
 #include "choose/chooser.hpp"
 #include "patterns/powers.hpp"
+#include "price/price.hpp"
 
 namespace latecomer {
 namespace {
@@ -109,7 +110,7 @@ bool Chooser::watched(CallClass& call_class, Seconds seconds) {
 }
 
 bool Chooser::measured(CallClass& call_class, Seconds library, Seconds inside) const {
-  if (call_class.blocks) return false;
+  if (call_class.blocks && policy_.online) return false;
   // Trials follow each other, each with an exchange of arrivals: there both are slower than later.
   // Calls that wait until a plan is affordable do not show what deciding gains. Calls that repeat a
   // decision are usual ones.
@@ -177,7 +178,9 @@ bool Chooser::activate(CallClass& call_class, const Problem& problem, const Revi
   const Seconds needed = connected_ ? 0 : kConnectTime * steps / kSetUp;
   if (may_gain && spent_ >= needed) {
     call_class.active = true;
-    if (rooted(problem.collective)) call_class.blocks = std::make_unique<CallBlocks>();
+    // More ranks' calls cannot be replayed.
+    const bool in_blocks = rooted(problem.collective) && ranks_ <= kMaxReplayedRanks;
+    if (in_blocks) call_class.blocks = std::make_unique<CallBlocks>();
     call_class.next_event = 0;
     call_class.review_after = kFirstReview;
     call_class.refresh_every = kRefresh;

@@ -158,7 +158,7 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Does not wait for other ranks.
+/// Waits for other ranks only where resources end that no successor may take: some seconds at most.
 CommState::~CommState() {
   (void)if_memory([this] { ledger_close(*this); });
   (void)if_memory([this] { wisdom_close(*this); });

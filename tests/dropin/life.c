@@ -691,6 +691,53 @@ static int dies(struct where at) {
   return 1;
 }
 
+/* Rooted calls of which the automatic choice learns in blocks, and what the ranks tell each other
+ * about these. */
+static int rooted_calls_on(MPI_Comm comm, int calls) {
+  enum { length = 1 << 14 };
+  int mistakes = 0;
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  int* const mine = malloc(length * sizeof *mine);
+  int* const all = malloc((size_t)ranks * length * sizeof *all);
+  for (int call = 0; call < calls; ++call) {
+    const int root = call % 2 * (ranks - 1);
+    const int last = call + ranks - 1;
+    if (call % ranks == rank) usleep(500);
+    if (call % 8 == 7) MPI_Barrier(comm);
+    mine[length - 1] = rank == root ? call : -1;
+    MPI_Bcast(mine, length, MPI_INT, root, comm);
+    WRONG_IF(mine[length - 1] != call);
+    for (int i = 0; i < length; ++i) mine[i] = call + rank;
+    MPI_Reduce(mine, all, length, MPI_INT, MPI_SUM, root, comm);
+    WRONG_IF(rank == root && all[length / 2] != (call + last) * ranks / 2);
+    MPI_Gather(mine, length, MPI_INT, all, length, MPI_INT, root, comm);
+    WRONG_IF(rank == root && all[ranks * length - 1] != last);
+    MPI_Scatter(all, length, MPI_INT, mine, length, MPI_INT, root, comm);
+    WRONG_IF(mine[length / 2] != call + rank);
+  }
+  free(mine);
+  free(all);
+  return mistakes;
+}
+
+static int rooted_blocks(struct where at) {
+  MPI_Comm backwards = MPI_COMM_NULL;
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -at.rank, &backwards);
+  MPI_Comm_split(MPI_COMM_WORLD, at.rank % 2, at.rank, &half);
+  int mistakes = rooted_calls_on(backwards, 80) + rooted_calls_on(half, 80 + 20 * (at.rank % 2));
+  if (at.rank % 2 == 0) mistakes += rooted_calls_on(half, 40);
+  MPI_Comm_free(&half);
+  MPI_Comm_split(MPI_COMM_WORLD, at.rank % 2, -at.rank, &half);
+  mistakes += rooted_calls_on(half, 60) + rooted_calls_on(backwards, 20);
+  MPI_Comm_free(&half);
+  MPI_Comm_free(&backwards);
+  return mistakes;
+}
+
 const struct named_case life_cases[] = {
     {"communicators", communicators},
     {"freed_in_any_order", freed_in_any_order},
@@ -718,6 +765,7 @@ const struct named_case life_cases[] = {
     {NULL, NULL},
 };
 const struct named_case named_only_cases[] = {
+    {"rooted_blocks", rooted_blocks},
 #ifndef OMPI_MAJOR_VERSION
     {"freed_handles", freed_handles},
 #endif

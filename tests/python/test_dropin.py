@@ -55,6 +55,14 @@ def executed(folder: Path) -> dict[str, set[str]]:
 
 
 @both_families
+@pytest.mark.parametrize("ranks", [3, 6])
+def test_the_choice_of_rooted_calls_is_right_on_any_communicator(name, ranks, tmp_path):
+    stats = {"LATECOMER_STATS": str(tmp_path / "%r.json")}
+    run_cases(name, ranks, ["rooted_blocks"], stats).check()
+    assert len(calls_of(tmp_path, ranks)) == ranks
+
+
+@both_families
 def test_at_random_is_not_used_in_reproducible_mode(name):
     wishes = {"LATECOMER_ALGORITHM": "auto:random=7", "LATECOMER_REPRODUCIBLE": "1"}
     said = run_cases(name, 2, ["nothing"], wishes).check().err

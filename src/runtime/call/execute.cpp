@@ -20,7 +20,8 @@ namespace latecomer {
 namespace {
 
 Ending carry_out_guarded(CommState& state, const Request& request, Seconds entered) try {
-  return carry_out(state, request, entered);
+  const Ending ending = carry_out(state, request, entered);
+  return ending.ends_block && state.broken.empty() ? end_block(state, ending) : ending;
 } catch (const std::exception& error) {
   if (UserCode::threw()) {
     ++state.stats.failed;
@@ -41,7 +42,6 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
   const OwnArithmetic arithmetic;
   state.lock.begin_call();
   Ending ending = carry_out_guarded(state, request, entered);
-  if (ending.ends_block && ending.code == MPI_SUCCESS) ending = end_block(state, ending);
   if (state.due.any() && synchronises(state, request)) ending = settle(state, ending);
   record(state, request, ending, entered);
   if (!ending.decided) return ending;

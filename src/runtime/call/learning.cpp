@@ -1,7 +1,9 @@
 #include "runtime/call/learning.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -172,11 +174,20 @@ Ending end_block(CommState& state, Ending ending) {
     if (exchange.code() != MPI_SUCCESS)
       return fail(state, {exchange.code(), "MPI_Iallgather failed"});
     const std::vector<LastCalls> told = exchange.take();
-    state.chooser.learn_block(call_class, series_of(told));
+    const CallSeries series = series_of(told);
+    state.chooser.learn_block(call_class, series);
+    if (series.calls() > 0 && state.clock_refresh.due(std::ranges::max(series.exits.back()))) {
+      const Outcome refreshed = refresh_clocks(resources, {state.comm, state.tuning.long_wait});
+      if (refreshed.code != MPI_SUCCESS) return fail(state, refreshed);
+    }
+  }
+  for (auto each = resources.blocks.begin(); each != resources.blocks.end();) {
+    const bool dropped = !state.chooser.knows(each->first);
+    each = dropped && each->second.ended() ? resources.blocks.erase(each) : std::next(each);
   }
   Chooser::end_block(call_class);
   mine.shift(resources.clocks.now() - monotonic_clock());
-  const int code = exchange.begin(resources.comm->link().comm(), mine, state.rank, state.ranks);
+  const int code = exchange.begin(state.comm, mine, state.rank, state.ranks);
   return code == MPI_SUCCESS ? ending : fail(state, {code, "MPI_Iallgather failed"});
 }
 

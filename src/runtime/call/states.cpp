@@ -277,8 +277,7 @@ Ending linked(CommState& state, const Request& request, CallClass* call_class, S
   const bool announced = state.async_progress && state.async_progress->announces(request);
   Ending ending =
       decide_and_execute(state, request, call_class, state.resources->clocks.now() - inside);
-  if (call_class != nullptr && ending.code == MPI_SUCCESS)
-    Chooser::note_inside(*call_class, {entered, monotonic_clock()});
+  if (call_class != nullptr) Chooser::note_inside(*call_class, {entered, monotonic_clock()});
   ending.call_class = call_class;
   ending.announced = announced;
   ending.decided =

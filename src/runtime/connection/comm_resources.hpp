@@ -39,8 +39,11 @@ struct CommResources {
   /// Keeps the MPI communicator, unfreed, where a message may be under way that no rank will
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
-    const bool checked = if_memory([this] { failures.check(); });
-    blocks.clear();
+    bool failed = false;
+    const bool checked = if_memory([&] { failed = failures.check().has_value(); });
+    constexpr Seconds kAtMost = 10;  // for ranks that have not told of their last block
+    const Seconds until = monotonic_clock() + (failed ? 0 : kAtMost);
+    for (auto& [key, exchange] : blocks) exchange.wait(until - monotonic_clock());
     const bool keeps = !checked || failures.used() || transport.control_used() || threads;
     if (keeps) comm->keep();
     abandon();

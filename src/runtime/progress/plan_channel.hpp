@@ -58,7 +58,7 @@ struct PlanMessage {
   /// price.
   Seconds arrival = 0;
   /// In a report, the part of the computation that it rests on; with a plan or a native call, 1 if
-  /// the ranks exchange arrivals afterwards, otherwise 0.
+  /// the ranks exchange arrivals afterwards, 2 if a block of calls ends, otherwise 0.
   double weight = 0;
   std::uint32_t row = 0;  // of a plan or a native call: the registry row that was chosen
   std::string text;
