@@ -1,8 +1,8 @@
 """Measures the regret of the automatic choice: jobs on the virtual network, against one algorithm.
 
     .venv/bin/python evidence/regret.py [--worlds random] [--seeds 0-59] [--calls 120]
-        [--assumed true|default|FACTOR] [--wisdom none|again|same|other] [--free] [--out FILE]
-        [--atlas FILE]
+        [--collective allreduce] [--assumed true|default|FACTOR] [--wisdom none|again|same|other]
+        [--free] [--out FILE] [--atlas FILE]
 
 A line for each world, then a summary (docs/regret.md). --worlds: `random`, `pathologies`, or names
 of these between commas. --assumed: plans know the true costs of the network, but for its jitter, or
@@ -30,7 +30,15 @@ import numpy as np
 from latecomer import Wisdom
 from latecomer.atlas.file import read
 from latecomer.atlas.resampled import chosen
-from regret_worlds import NETWORKS, PATHOLOGIES, World, costs_of, pathology, random_world
+from regret_worlds import (
+    COLLECTIVES,
+    NETWORKS,
+    PATHOLOGIES,
+    World,
+    costs_of,
+    pathology,
+    random_world,
+)
 
 LONG = 0.3  # seconds
 EARLIER = 120  # calls of the earlier job
@@ -189,7 +197,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--worlds", default="random")
     parser.add_argument("--seeds", default="0-59", help="of random worlds; first and last")
     parser.add_argument("--calls", type=int, default=120)
-    parser.add_argument("--collective", default="allreduce", help="of random worlds")
+    parser.add_argument("--collective", default="allreduce", choices=COLLECTIVES,
+                        help="of random worlds")  # fmt: skip
     parser.add_argument("--assumed", type=_assumed, default="default",
                         help="true, default, or a factor")  # fmt: skip
     parser.add_argument("--wisdom", choices=("none", "again", "same", "other"), default="none")

@@ -26,6 +26,7 @@ NETWORKS = {
     "infiniband": (2e-6, 0.1e-9),
     "fast": (1.5e-6, 0.04e-9),
 }
+COLLECTIVES = ("allreduce", "allgather", "bcast", "gather", "reduce", "scatter")
 SINGLES = (
     "native",
     "fastest",
@@ -385,6 +386,23 @@ def _broadcasts(seed: int, calls: int) -> World:
     return replace(world, collective="bcast", singles=singles, library_slowdown=[0.9] * calls)
 
 
+def _broadcasts_overlap(seed: int, calls: int) -> World:
+    """Anyone is late by ten calls' time: exchanges of arrivals took the lead of the others."""
+    return _overlap(seed, calls, "bcast")
+
+
+def _reduces_overlap(seed: int, calls: int) -> World:
+    return _overlap(seed, calls, "reduce")
+
+
+def _overlap(seed: int, calls: int, collective: str) -> World:
+    random = np.random.default_rng(seed)
+    compute = np.full((calls, 8), 1e-3) + _anyone(random, calls, 8, 19e-3)
+    costs = costs_of(20e-6, 1e-9, 0.1e-9)
+    singles = _all_singles(collective)
+    return World("", seed, costs, 1 << 20, compute, collective=collective, singles=singles)
+
+
 def _first_rank_often_late(seed: int, calls: int) -> World:
     """In half of the calls, else anyone: rank 0 led algorithms that need no forecast."""
     random = np.random.default_rng(seed)
@@ -413,6 +431,8 @@ PATHOLOGIES: dict[str, Pathology] = {
     "disturbed later": _disturbed_later,
     "broadcasts": _broadcasts,
     "first rank often late": _first_rank_often_late,
+    "broadcasts overlap": _broadcasts_overlap,
+    "reduces overlap": _reduces_overlap,
 }
 
 

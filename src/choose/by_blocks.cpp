@@ -28,7 +28,6 @@ constexpr std::uint64_t kRenewal = 256;
 constexpr std::uint64_t kMostRenewals = 10;
 constexpr std::size_t kPastBlocks = 4;  // that the next one is expected to be like
 constexpr double kFewestPriced = 4;     // calls
-constexpr double kBefore = 8;           // calls that follow at least; else as many as there were
 
 // Of what a replay may take at most, which it mostly does not. What it takes is paid afterwards.
 constexpr double kOfEstimate = 0.1;
@@ -169,11 +168,11 @@ void Chooser::begin_block(CallClass& call_class, const Problem& problem) {
   call_class.belief.forget(static_cast<double>(call_class.calls - call_class.believed));
   call_class.believed = call_class.calls;
   const std::uint64_t trial = std::max(kBlock, call_class.calls / 4);
-  const double later = kBefore + static_cast<double>(call_class.calls);
   const std::vector<std::size_t> kept = not_refuted(call_class);
   std::vector<Belief::Arm> of_kept;
   for (const std::size_t place : kept) of_kept.push_back(all[place]);
-  const auto choice = call_class.belief.choose(of_kept, later / static_cast<double>(trial));
+  const auto choice =
+      call_class.belief.choose(of_kept, call_class.later_calls() / static_cast<double>(trial));
   std::size_t chosen = kept[choice.chosen];
   bool tries = choice.chosen != choice.best;
   if (call_class.calls - blocks.library > kRenewal << std::min(2 * blocks.renewed, kMostRenewals)) {

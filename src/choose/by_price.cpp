@@ -27,7 +27,6 @@ constexpr double kLookingOfMoving = 0.02;
 constexpr double kMoved = 0.25;  // plans are made anew for a cost that is off by more (logarithm)
 constexpr Seconds kLeastPrice = 1e-9;
 constexpr Seconds kMostPrice = 1e9;
-constexpr double kFewCalls = 8;  // follow at least; else as many as there were
 
 // From the end of a pair of watched calls to the next pair, where whole calls are compared:
 // watching one of 5 us takes some 30 us more.
@@ -153,8 +152,7 @@ Chooser::Pick Chooser::pick_by_belief(CallClass& call_class) const {
   learn_of_library(call_class, all.front());
   call_class.belief.forget(static_cast<double>(call_class.calls - call_class.believed));
   call_class.believed = call_class.calls;
-  const Belief::Choice choice =
-      call_class.belief.choose(all, kFewCalls + static_cast<double>(call_class.calls));
+  const Belief::Choice choice = call_class.belief.choose(all, call_class.later_calls());
   return {choice.chosen, all.at(choice.chosen), choice.chosen != choice.best};
 }
 

@@ -125,6 +125,12 @@ struct CallClass {
     return true;
   }
 
+  /// How many calls are expected to follow: as many as there were, and some in any case.
+  [[nodiscard]] double later_calls() const {
+    constexpr double kAtLeast = 8;
+    return kAtLeast + static_cast<double>(calls);
+  }
+
   /// Plans and prices are to be made anew.
   void drop_prices() {
     priced_count = -1;

@@ -240,8 +240,7 @@ void Pricer::collect_arrival_independent(CallClass& call_class, const Problem& p
   for (Candidate& each : all) each.predicted = mean_of_recent(call_class, each);
 }
 
-/// Looks for the rivals of the class, which takes about as long as planning `fastest` did. Programs
-/// of rooted collectives are priced for arrivals, which is too dear for more of them.
+/// Looks for the rivals of the class, which takes about as long as planning `fastest` did.
 void Pricer::look_for_rivals(CallClass& call_class, const Plan& fastest) {
   const Problem& problem = fastest.problem;
   const Algorithm& row = fastest_row(problem.collective);

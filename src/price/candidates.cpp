@@ -211,6 +211,8 @@ std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
   Network doubted = network;
   doubted.exchange = std::max(network.exchange, kExchange);
   const Seconds least = balanced_time(fastest, network);
+  // What a rooted program costs depends more on who waits for whom.
+  const bool all_compete = rooted(fastest.problem.collective);
   Knowledge doubting = balanced;
   doubting.network = doubted;
   std::vector<std::pair<Seconds, Rival>> found;
@@ -220,15 +222,14 @@ std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
     const Plan plan = make_plan(row, fastest.problem, {}, doubting);
     const bool same = row.name == fastest.algorithm;
     if (same && plan.parameters == fastest.parameters) continue;
-    // What a rooted one costs depends more on who waits for whom.
-    if (!rooted(row.collective) && balanced_time(plan, network) > kDoubt * least) continue;
+    if (!all_compete && balanced_time(plan, network) > kDoubt * least) continue;
     Rival rival{{&row, {}}, std::string(row.name)};
     if (same) rival = {{&row, plan.parameters}, rival.name + "'"};
     found.emplace_back(balanced_time(plan, doubted), std::move(rival));
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
   std::vector<Rival> all;
-  const std::size_t most = rooted(fastest.problem.collective) ? found.size() : kMost;
+  const std::size_t most = all_compete ? found.size() : kMost;
   for (std::size_t i = 0; i < found.size() && all.size() < most; ++i) {
     const bool alike = i > 0 && found[i].first == found[i - 1].first;  // one algorithm, two names
     if (!alike) all.push_back(std::move(found[i].second));

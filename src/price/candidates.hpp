@@ -46,9 +46,10 @@ struct Rival {
 };
 
 /// Returns the programs whose balanced price is at most kDoubt times that of `fastest`, the plan
-/// that has the least one; without that plan's own, and at most four. First come those that are
-/// cheapest if messages both ways between two ranks are slower than the network's costs have it,
-/// which is what these costs are most often wrong in. On nodes the programs among them compete.
+/// that has the least one; without that plan's own, and at most four. Of rooted collectives all
+/// compete. First come those that are cheapest if messages both ways between two ranks are slower
+/// than the network's costs have it, which is what these costs are most often wrong in. On nodes
+/// the programs among them compete.
 [[nodiscard]] std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge);
 
 }  // namespace latecomer

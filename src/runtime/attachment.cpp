@@ -158,8 +158,11 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for other ranks only where resources end that no successor may take: some seconds at most.
+/// Waits for other ranks only if they are a block of calls behind: some seconds at most.
 CommState::~CommState() {
+  (void)if_memory([this] {
+    if (resources) resources->end_blocks();
+  });
   (void)if_memory([this] { ledger_close(*this); });
   (void)if_memory([this] { wisdom_close(*this); });
   bool left = false;

@@ -15,7 +15,7 @@
 
 namespace latecomer {
 
-/// When a rank was in a call, on the clock that all ranks share.
+/// When a rank was in a call.
 struct TimeInside {
   Seconds arrival = 0;
   Seconds exit = 0;
@@ -29,7 +29,7 @@ class LastCalls {
 
   void note(const TimeInside& call);
   void clear() { *this = {}; }
-  /// Changes the clock that times are on.
+  /// Changes the clock that times are on: ranks tell them on one that they share.
   void shift(Seconds by) {
     exit_ += by;
     begin_ += by;

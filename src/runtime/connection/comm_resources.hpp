@@ -39,11 +39,7 @@ struct CommResources {
   /// Keeps the MPI communicator, unfreed, where a message may be under way that no rank will
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
-    bool failed = false;
-    const bool checked = if_memory([&] { failed = failures.check().has_value(); });
-    constexpr Seconds kAtMost = 10;  // for ranks that have not told of their last block
-    const Seconds until = monotonic_clock() + (failed ? 0 : kAtMost);
-    for (auto& [key, exchange] : blocks) exchange.wait(until - monotonic_clock());
+    const bool checked = if_memory([this] { failures.check(); });
     const bool keeps = !checked || failures.used() || transport.control_used() || threads;
     if (keeps) comm->keep();
     abandon();
@@ -81,6 +77,15 @@ struct CommResources {
   void end_call() {
     scratch.release();
     transport.end_call();
+  }
+  /// The communicator of the program ends. Waits, some seconds at most, for ranks that have not
+  /// told of their last block: what they tell must not outlive it, whatever MPI says (Open MPI).
+  void end_blocks() {
+    constexpr Seconds kAtMost = 10;
+    const bool failed = failures.check().has_value();
+    const Seconds until = monotonic_clock() + (failed ? 0 : kAtMost);
+    for (auto& [key, exchange] : blocks) exchange.wait(until - monotonic_clock());
+    blocks.clear();
   }
   /// The call failed, or will not be finished.
   void abandon() {

@@ -1,5 +1,5 @@
 // Successive communicators of the same ranks: a freed one leaves its resources, and its ranks'
-// knowledge of calls, to the next one. Freeing exchanges no messages. Each rank frees communicators
+// knowledge of calls, to the next one. Freeing begins no messages. Each rank frees communicators
 // in an order of its own, so each offers the one that it has, and a reduction shows whether all
 // offer the same.
 #pragma once

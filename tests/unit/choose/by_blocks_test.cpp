@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/reproducible.hpp"
+#include "choose/chooser.hpp"
 #include "rehearse/rehearsal.hpp"
 
 namespace latecomer {
@@ -66,18 +67,45 @@ TEST(ChooserBlocks, ChangeNothingBeforeRanksHaveToldOfTwo) {
   EXPECT_EQ(count(first, "native"), 16);
 }
 
-TEST(ChooserBlocks, AreLongerAndLonger) {
-  Job job(Collective::reduce, "auto");
-  const auto algorithms = job.play(400, equal);
-  std::vector<int> lengths = {1};
-  for (std::size_t call = 1; call < algorithms.size(); ++call) {
-    if (algorithms[call] == algorithms[call - 1]) {
-      ++lengths.back();
-    } else {
-      lengths.push_back(1);
-    }
+/// The calls at which blocks end, of so many, each of which takes all ranks a millisecond.
+std::vector<std::uint64_t> ends_of_blocks(std::uint64_t calls) {
+  const Problem problem{Collective::bcast, kJobRanks, 1 << 18, 4};
+  Chooser chooser(0, kJobRanks);
+  chooser.policy().choice(Collective::bcast) = parse_choice(Collective::bcast, "auto");
+  chooser.connected(1);
+  chooser.watch_arrivals();
+  std::vector<std::uint64_t> ends;
+  std::vector<LastCalls> told;
+  Seconds now = 0;
+  for (std::uint64_t call = 1; call <= calls; ++call) {
+    const auto [call_class, left] = chooser.glance(problem);
+    const bool ends_block = !left && chooser.decide(problem, call_class).ends_block;
+    Chooser::note_inside(*call_class, {now, now + 1e-3});
+    now += 2e-3;
+    if (left && Chooser::watched(*call_class, 1e-3))
+      (void)chooser.reviewed(*call_class, problem, chooser.review(*call_class, true));
+    if (!ends_block) continue;
+    ends.push_back(call);
+    if (!told.empty()) chooser.learn_block(*call_class, series_of(told));
+    told.assign(kJobRanks, call_class->blocks->last_calls);
+    call_class->blocks->last_calls.clear();
+    Chooser::end_block(*call_class);
   }
-  EXPECT_LT(lengths.size(), 12U);
+  return ends;
+}
+
+TEST(ChooserBlocks, AreAsLongAsAllBeforeThemOrAQuarter) {
+  const std::vector<std::uint64_t> ends = ends_of_blocks(10000);
+  ASSERT_GT(ends.size(), 10U);
+  EXPECT_EQ(ends.at(0) - 8, 4U);  // the first review is after 8 calls
+  for (std::size_t i = 2; i < ends.size(); ++i) {
+    const std::uint64_t length = ends[i] - ends[i - 1];
+    const std::uint64_t before = ends[i - 1] + 1;
+    const auto bounded = [](std::uint64_t calls) {
+      return std::clamp<std::uint64_t>(calls, 8, 512);
+    };
+    EXPECT_TRUE(length == bounded(before) || length == bounded(before / 4)) << i << ": " << length;
+  }
 }
 
 TEST(ChooserBlocks, LeaveASlowLibrary) {
