@@ -4,7 +4,6 @@
 // executes a block of calls, after which each rank tells the others when it was in them. That is
 // known after the next block, and says what the block would have cost with the other candidates.
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -20,14 +19,13 @@ namespace latecomer {
 namespace {
 
 constexpr std::uint64_t kBlock = 8;        // calls in a trial
-constexpr std::uint64_t kFirst = 4;        // calls in the first blocks
+constexpr std::uint64_t kFew = 4;          // calls in the first blocks, and priced in any case
 constexpr std::uint64_t kMostCalls = 512;  // in a block
 // The library executes a block again after so many calls, four times as many each time: nothing
 // else would show that it has become faster.
 constexpr std::uint64_t kRenewal = 256;
 constexpr std::uint64_t kMostRenewals = 10;
 constexpr std::size_t kPastBlocks = 4;  // that the next one is expected to be like
-constexpr double kFewestPriced = 4;     // calls
 
 // Of what a replay may take at most, which it mostly does not. What it takes is paid afterwards.
 constexpr double kOfEstimate = 0.1;
@@ -62,8 +60,8 @@ std::vector<Candidate> Pricer::candidates_of_block(CallClass& call_class, const 
   }
   if (all.size() == 1) return all;
   // All are priced for the same calls: as many as the budget pays for, but some in any case.
-  const auto most = static_cast<std::size_t>(std::clamp(
-      call_class.budget / each_call, kFewestPriced, static_cast<double>(kPastBlocks * kBlock)));
+  const auto most = static_cast<std::size_t>(std::clamp(call_class.budget / each_call, double{kFew},
+                                                        double{kPastBlocks * LastCalls::kMost}));
   for (std::size_t i = 1; i < all.size(); ++i)
     all[i].predicted = price(call_class, *all[i].plan, replays_of_all[i - 1], past, most);
   all.front().predicted = all[1].predicted;
@@ -139,26 +137,6 @@ Decision Chooser::choose_in_block(CallClass& call_class, const Problem& problem)
   return decision;
 }
 
-/// The candidates but for those whose blocks were measured to cost more than those of another, over
-/// so many calls that it is not by chance: lateness varies by as much as it is.
-std::vector<std::size_t> Chooser::not_refuted(const CallClass& call_class) const {
-  const auto& measured = call_class.blocks->measured;
-  const auto refuted = [&](const CallBlocks::Measured& one) {
-    return std::ranges::any_of(measured, [&](const CallBlocks::Measured& other) {
-      const double chance = 1 / std::sqrt(std::min(one.calls, other.calls));
-      return one.mean() > (1 + chance) * other.mean();
-    });
-  };
-  std::vector<std::size_t> kept;
-  for (std::size_t place = 0; place < candidates_.size(); ++place) {
-    const auto own =
-        std::ranges::find(measured, candidates_[place].name(), &CallBlocks::Measured::name);
-    if (own == measured.end() || !refuted(*own)) kept.push_back(place);
-  }
-  if (kept.empty()) kept.push_back(0);
-  return kept;
-}
-
 /// Picks the candidate for the next calls.
 void Chooser::begin_block(CallClass& call_class, const Problem& problem) {
   CallBlocks& blocks = *call_class.blocks;
@@ -168,13 +146,9 @@ void Chooser::begin_block(CallClass& call_class, const Problem& problem) {
   call_class.belief.forget(static_cast<double>(call_class.calls - call_class.believed));
   call_class.believed = call_class.calls;
   const std::uint64_t trial = std::max(kBlock, call_class.calls / 4);
-  const std::vector<std::size_t> kept = not_refuted(call_class);
-  std::vector<Belief::Arm> of_kept;
-  for (const std::size_t place : kept) of_kept.push_back(all[place]);
-  const auto choice =
-      call_class.belief.choose(of_kept, call_class.later_calls() / static_cast<double>(trial));
-  std::size_t chosen = kept[choice.chosen];
-  bool tries = choice.chosen != choice.best;
+  auto [best, chosen] =
+      call_class.belief.choose(all, call_class.later_calls() / static_cast<double>(trial));
+  bool tries = chosen != best;
   if (call_class.calls - blocks.library > kRenewal << std::min(2 * blocks.renewed, kMostRenewals)) {
     ++blocks.renewed;
     call_class.belief.doubt(all.front(), Belief::kLibrary);
@@ -183,7 +157,7 @@ void Chooser::begin_block(CallClass& call_class, const Problem& problem) {
   }
   const Candidate& candidate = candidates_[chosen];
   block.calls = std::min(tries ? trial : std::max(kBlock, call_class.calls), kMostCalls);
-  if (blocks.past.empty()) block.calls = kFirst;
+  if (blocks.past.empty()) block.calls = kFew;
   block.name = candidate.name();
   block.predicted = candidate.predicted;
   block.choice = {candidate.row, {}};
@@ -214,12 +188,6 @@ void Chooser::learn_block(CallClass& call_class, const CallSeries& series) {
   if (past.size() == kPastBlocks) past.erase(past.begin());
   past.push_back(series);
   if (!block.pure || block.name.empty()) return;
-  auto own = std::ranges::find(blocks.measured, block.name, &CallBlocks::Measured::name);
-  if (own == blocks.measured.end()) own = blocks.measured.insert(own, {block.name});
-  const auto calls = static_cast<double>(block.calls);
-  const Seconds each = measured_cost(series, blocks.synchrony.estimate()) + negligible_cost(series);
-  own->sum = own->sum / 2 + each * calls;
-  own->calls = own->calls / 2 + calls;
   know(block.problem.collective, call_class.announced, true, &call_class);
   const auto priced = pricer_.priced_for_last(call_class, block.problem, block.name);
   if (!priced) return;

@@ -80,14 +80,6 @@ struct CallBlock {
 
 /// The blocks of a class.
 struct CallBlocks {
-  /// What a candidate's blocks cost, as measured; older ones count less.
-  struct Measured {
-    std::string name;
-    Seconds sum = 0;
-    double calls = 0;
-    [[nodiscard]] Seconds mean() const { return sum / calls; }
-  };
-  std::vector<Measured> measured;
   std::uint64_t library = 0;  // the last call of a block that the library executed
   std::uint64_t renewed = 0;  // how often it got one since its costs might be old
   CallBlock now;

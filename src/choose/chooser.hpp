@@ -237,7 +237,6 @@ class Chooser {
   [[nodiscard]] std::optional<Decision> repeat(CallClass& call_class, const Problem& problem);
   [[nodiscard]] Decision choose(const Problem& problem, bool announced);
   [[nodiscard]] Decision choose_in_block(CallClass& call_class, const Problem& problem);
-  [[nodiscard]] std::vector<std::size_t> not_refuted(const CallClass& call_class) const;
   void begin_block(CallClass& call_class, const Problem& problem);
   bool activate(CallClass& call_class, const Problem& problem, const Review& all);
   static std::uint64_t first_review(const Problem& problem);

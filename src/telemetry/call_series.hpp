@@ -21,8 +21,8 @@ struct TimeInside {
   Seconds exit = 0;
 };
 
-/// Calls of one kind on a rank, as it tells them to the others: a sum over all, and the last ones.
-/// Rounded once, so that all ranks know the same bits.
+/// The last calls of one kind on a rank, as it tells them to the others. Rounded once, so that all
+/// ranks know the same bits.
 class LastCalls {
  public:
   static constexpr std::size_t kMost = 8;
@@ -30,13 +30,7 @@ class LastCalls {
   void note(const TimeInside& call);
   void clear() { *this = {}; }
   /// Changes the clock that times are on: ranks tell them on one that they share.
-  void shift(Seconds by) {
-    exit_ += by;
-    begin_ += by;
-  }
-  /// When the rank would have left the last call if none had taken time.
-  [[nodiscard]] Seconds free_exit() const { return begin_ + between_; }
-  [[nodiscard]] std::uint64_t all() const { return all_; }
+  void shift(Seconds by) { exit_ += by; }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(count_); }
   /// A call, 0 the last one. `ago` < size().
   [[nodiscard]] TimeInside ago(std::size_t ago) const;
@@ -48,10 +42,7 @@ class LastCalls {
     float inside = 0;
   };
 
-  Seconds begin_ = 0;    // of the first call
-  Seconds between_ = 0;  // seconds between all
-  Seconds exit_ = 0;     // of the last one
-  std::uint64_t all_ = 0;
+  Seconds exit_ = 0;  // of the last call
   std::uint64_t count_ = 0;
   std::array<Times, kMost> times_{};  // the last call first
 };
@@ -61,10 +52,6 @@ static_assert(std::is_trivially_copyable_v<LastCalls>);
 struct CallSeries {
   std::vector<std::vector<Seconds>> arrivals;
   std::vector<std::vector<Seconds>> exits;
-  /// The seconds that a call of the block delayed the program, the mean over the whole block, if
-  /// each rank goes on by itself.
-  Seconds alone = 0;
-
   [[nodiscard]] std::size_t calls() const { return arrivals.size(); }
   /// From the last arrival in the first call to the last exit from the last one.
   [[nodiscard]] Seconds length() const;
@@ -78,9 +65,6 @@ struct CallSeries {
 /// its last arrival to its last exit. If each goes on by itself (0), it is the time to the end of
 /// the series from when the ranks would have been there if calls took none.
 [[nodiscard]] Seconds mean_cost(const CallSeries& series, double synchrony);
-
-/// The same as it was measured, over the whole block where each goes on by itself.
-[[nodiscard]] Seconds measured_cost(const CallSeries& series, double synchrony);
 
 /// Costs that differ by less are as good as equal: a hundredth of the time from call to call.
 [[nodiscard]] Seconds negligible_cost(const CallSeries& series);
@@ -97,9 +81,6 @@ using ExitsOf = std::function<std::vector<Seconds>(const std::vector<Seconds>& a
 // Definitions.
 
 inline void LastCalls::note(const TimeInside& call) {
-  if (all_ == 0) begin_ = call.arrival;
-  if (all_ > 0) between_ += call.arrival - exit_;
-  ++all_;
   std::shift_right(times_.begin(), times_.end(), 1);
   times_.front() = {static_cast<float>(call.arrival - exit_),
                     static_cast<float>(std::max(0.0, call.exit - call.arrival))};
@@ -119,12 +100,6 @@ inline CallSeries series_of(std::span<const LastCalls> ranks) {
   CallSeries series;
   series.arrivals.assign(calls, std::vector<Seconds>(ranks.size()));
   series.exits = series.arrivals;
-  const auto latest = [&](auto of) { return of(std::ranges::max(ranks, {}, of)); };
-  if (calls > 0) {
-    const Seconds lost = latest([](const LastCalls& rank) { return rank.ago(0).exit; }) -
-                         latest([](const LastCalls& rank) { return rank.free_exit(); });
-    series.alone = lost / static_cast<double>(ranks.front().all());
-  }
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     for (std::size_t ago = 0; ago < calls; ++ago) {
       const TimeInside call = ranks[rank].ago(ago);
@@ -150,10 +125,6 @@ inline Seconds mean_cost(const CallSeries& series, double synchrony) {
   }
   const Seconds alone = std::ranges::max(series.exits.back()) - std::ranges::max(free);
   return (synchrony * together + (1 - synchrony) * alone) / static_cast<double>(series.calls());
-}
-
-inline Seconds measured_cost(const CallSeries& series, double synchrony) {
-  return synchrony * mean_cost(series, 1) + (1 - synchrony) * series.alone;
 }
 
 inline Seconds negligible_cost(const CallSeries& series) {

@@ -69,7 +69,8 @@ void Synchrony::learn(const std::vector<Seconds>& exits, const std::vector<Secon
   const Seconds mean_exit = mean(exits);
   const Seconds mean_next = mean(next);
   const double renewal = first ? 1 : kRenewal;
-  for (double* const sum : {&variance_, &arrivals_, &covariance_, &count_}) *sum *= 1 - renewal;
+  variance_ -= renewal * variance_;
+  covariance_ -= renewal * covariance_;
   for (std::size_t rank = 0; rank < exits.size(); ++rank) {
     const Seconds exit = exits[rank] - mean_exit - usual_[rank].exit;
     const Seconds arrival = next[rank] - mean_next - usual_[rank].arrival;
@@ -77,16 +78,9 @@ void Synchrony::learn(const std::vector<Seconds>& exits, const std::vector<Secon
     usual_[rank].arrival += renewal * arrival;
     if (first) continue;  // it tells what is usual
     variance_ += exit * exit;
-    arrivals_ += arrival * arrival;
     covariance_ += exit * arrival;
-    ++count_;
   }
-  if (!(variance_ > 0)) return;
-  // A regression of arrivals on exits: the less it explains, the nearer it stays to one half.
-  const double slope = std::clamp(covariance_ / variance_, 0.0, 1.0);
-  const double left = arrivals_ - 2 * slope * covariance_ + slope * slope * variance_;
-  const double doubt = std::max(0.0, left) / count_ / (kSpread * kSpread);
-  estimate_ = 1 - std::clamp((covariance_ + doubt / 2) / (variance_ + doubt), 0.0, 1.0);
+  if (variance_ > 0) estimate_ = 1 - std::clamp(covariance_ / variance_, 0.0, 1.0);
 }
 
 const std::vector<Seconds>& Watch::expect(const Problem& problem) {

@@ -78,13 +78,8 @@ class Synchrony {
   };
 
   std::vector<Usual> usual_;
-  static constexpr double kSpread = 0.5;  // deviation of the estimate before anything is known
-
-  // Sums that fade: squares of exits and of arrivals, products of both, and the number of these.
-  double variance_ = 0;
-  double arrivals_ = 0;
-  double covariance_ = 0;
-  double count_ = 0;
+  double variance_ = 0;    // of exits; sums that fade
+  double covariance_ = 0;  // of exits and the next arrivals
   double estimate_ = 0.5;
 };
 
