@@ -42,6 +42,7 @@ from regret_worlds import (
 
 LONG = 0.3  # seconds
 EARLIER = 120  # calls of the earlier job
+SYNCHRONISING = ("allreduce", "allgather")  # no rank leaves before all have come
 OTHER = 1000  # is added to the seed of a world for that of the earlier job
 
 
@@ -154,9 +155,11 @@ def summary(found: list[Regret]) -> str:
     """Mean, ninth decile and worst of the ratios, as rows of a table."""
     if not found:
         return "none"
+    beyond = {"the same, time beyond computation": [each.part_over_best for each in found]}
+    together = all(each.world.collective in SYNCHRONISING for each in found)
     rows = {
         "auto / best single": [each.over_best for each in found],
-        "the same, time beyond computation": [each.part_over_best for each in found],
+        **(beyond if together else {}),
         "auto / library": [each.over_library for each in found],
         "library / best single": [each.library_over_best for each in found],
     }

@@ -62,6 +62,8 @@ PATHOLOGICAL = {
     "disturbed later": (1.138, 0.764),
     "broadcasts": (1.062, 1.062),
     "first rank often late": (0.934, 0.808),
+    "broadcasts overlap": (1.245, 1.245),
+    "reduces overlap": (1.205, 1.205),
 }
 
 
