@@ -10,6 +10,9 @@ namespace latecomer {
 namespace {
 
 constexpr double kLeastRatio = 1e-3;  // no price is off by more
+// The first parts, start-ups and bytes, are the network's; combining, the third, is the
+// processors'.
+constexpr std::size_t kOfLinks = 2;
 constexpr std::size_t kCosts = Belief::kParts - 1;
 
 /// The chance that a Gaussian is below so many deviations, within 0.01.
@@ -24,9 +27,9 @@ double least_of_two(double log_ratio, double deviation) {
   return below(log_ratio / deviation - half) + ratio * below(-log_ratio / deviation - half);
 }
 
-/// The covariance of two of the network's parts by what is common to all its costs.
+/// The covariance of two of the network's parts by what is common to the costs of its links.
 double together(std::size_t i, std::size_t j) {
-  return i < kCosts && j < kCosts ? Belief::kNetwork * Belief::kNetwork : 0;
+  return i < kOfLinks && j < kOfLinks ? Belief::kNetwork * Belief::kNetwork : 0;
 }
 
 /// The variance of a part of the network by itself, at first.
@@ -98,9 +101,12 @@ void Belief::begin(const NetworkParts& deviations) {
 
 NetworkParts Belief::credible(NetworkParts claimed) {
   const auto within = [](double x, double most) { return std::clamp(x, -most, most); };
-  const double common = std::accumulate(claimed.begin(), claimed.begin() + kCosts, 0.0) / kCosts;
-  for (std::size_t part = 0; part < kCosts; ++part)
-    claimed[part] = within(common, kMostCommon) + within(claimed[part] - common, kMostOff * kPart);
+  const double common =
+      std::accumulate(claimed.begin(), claimed.begin() + kOfLinks, 0.0) / kOfLinks;
+  for (std::size_t part = 0; part < kCosts; ++part) {
+    const double shared = part < kOfLinks ? common : 0;
+    claimed[part] = within(shared, kMostCommon) + within(claimed[part] - shared, kMostOff * kPart);
+  }
   claimed[kCosts] = within(claimed[kCosts], kMostOff * kExchange);
   return claimed;
 }

@@ -24,7 +24,7 @@ class Belief {
   static constexpr std::size_t kParts = std::tuple_size_v<NetworkParts>;
 
   // Standard deviations of logarithms: 0.3 is a factor of 1.35.
-  static constexpr double kNetwork = 5;     // all costs of the network together
+  static constexpr double kNetwork = 5;     // start-ups and bytes together
   static constexpr double kPart = 0.5;      // each of them by itself
   static constexpr double kExchange = 0.1;  // of messages that meet another one
   static constexpr double kProgram = 0.05;  // a program's cost by its price
@@ -65,11 +65,11 @@ class Belief {
   /// Takes over what another belief says about the network. Before the first candidate.
   void inherit(const Belief& other);
   /// Begins with prices that an earlier job has corrected to these deviations. Since then costs may
-  /// have changed, by kChanged each and all together by as much as at first: the first call shows
-  /// that, so what counts is how costs are related. Before the first candidate.
+  /// have changed, by kChanged each, and start-ups and bytes together by as much as at first: the
+  /// first call shows that, so what counts is how they are related. Before the first candidate.
   void begin(const NetworkParts& deviations);
-  /// The part of a file's factors that is believed, as logarithms: costs are together off
-  /// by kMostCommon at most, and each, and exchanges, by kMostOff of its deviations at first.
+  /// The part of a file's factors that is believed, as logarithms: start-ups and bytes are together
+  /// off by kMostCommon at most, and each part by kMostOff of its deviations at first.
   [[nodiscard]] static NetworkParts credible(NetworkParts claimed);
   /// True until something was inherited, begun with, or asked about.
   [[nodiscard]] bool empty() const { return mean_.empty(); }

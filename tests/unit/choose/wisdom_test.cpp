@@ -202,18 +202,18 @@ TEST(Belief, ClaimsAreBelievedWithinTheDeviationsAtFirst) {
     NetworkParts claimed{};
     for (double& each : claimed) each = 28 * random.uniform() - 14;
     const NetworkParts got = Belief::credible(claimed);
-    const double common = (claimed[0] + claimed[1] + claimed[2]) / 3;
+    const double common = (claimed[0] + claimed[1]) / 2;
     const double level = std::max(-Belief::kMostCommon, std::min(Belief::kMostCommon, common));
     for (std::size_t part = 0; part < claimed.size(); ++part) {
-      const bool cost = part < 3;
-      const double most = Belief::kMostOff * (cost ? Belief::kPart : Belief::kExchange);
-      const double own = claimed[part] - (cost ? common : 0);
-      const double now = got[part] - (cost ? level : 0);
+      const bool of_links = part < 2;
+      const double most = Belief::kMostOff * (part < 3 ? Belief::kPart : Belief::kExchange);
+      const double own = claimed[part] - (of_links ? common : 0);
+      const double now = got[part] - (of_links ? level : 0);
       const double right = std::abs(own) <= most ? own : std::copysign(most, own);
       EXPECT_NEAR(now, right, 1e-9) << "seed " << seed << ", part " << part;
     }
   }
-  const NetworkParts usual = {-2.3, -1.6, -2.0, 0.26};
+  const NetworkParts usual = {-2.3, -1.6, -1.4, 0.26};
   for (std::size_t part = 0; part < usual.size(); ++part)
     EXPECT_NEAR(Belief::credible(usual)[part], usual[part], 1e-12);
 }
