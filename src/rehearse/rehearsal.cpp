@@ -330,9 +330,8 @@ void Rehearsal::end_block(Call& call, CallClass& call_class) {
   blocks.told = series_of(blocks.now);
   blocks.now.clear();
   const Network& network = setting_.network;
-  const auto bytes = static_cast<double>(sizeof(LastCalls)) * setting_.problem.ranks;
   blocks.known = clock_ + std::ranges::max(call.exits) +
-                 ceil_log2(setting_.problem.ranks) * network.alpha + bytes * network.beta;
+                 (setting_.problem.ranks - 1) * network.occupancy(sizeof(LastCalls));
 }
 
 void Rehearsal::run_with_piggyback(Call& call, const Plan& plan,

@@ -723,6 +723,28 @@ static int rooted_calls_on(MPI_Comm comm, int calls) {
   return mistakes;
 }
 
+/* A communicator that ends within a block is gone at once, and with it what the program keeps. */
+static int rooted_calls_end(struct where at) {
+  int mistakes = 0;
+  int keyval = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_a_call, &keyval, NULL);
+  for (int i = 0; i < 6; ++i) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_attr(comm, keyval, NULL);
+    deleted_calls = 0;
+    mistakes += rooted_calls_on(comm, 60 + 5 * i);
+    if (i % 2 == 0) {
+      MPI_Comm_free(&comm);
+    } else {
+      MPI_Comm_disconnect(&comm);
+    }
+    WRONG_IF(deleted_calls != 1);
+  }
+  MPI_Comm_free_keyval(&keyval);
+  return mistakes;
+}
+
 static int rooted_blocks(struct where at) {
   MPI_Comm backwards = MPI_COMM_NULL;
   MPI_Comm half = MPI_COMM_NULL;
@@ -766,6 +788,7 @@ const struct named_case life_cases[] = {
 };
 const struct named_case named_only_cases[] = {
     {"rooted_blocks", rooted_blocks},
+    {"rooted_calls_end", rooted_calls_end},
 #ifndef OMPI_MAJOR_VERSION
     {"freed_handles", freed_handles},
 #endif

@@ -2,13 +2,16 @@
 #include "transports/mpi/mailbox.hpp"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "allocations.hpp"
 #include "communicator.hpp"
 #include "runner.hpp"
+#include "runtime/connection/block_exchange.hpp"
 #include "runtime/progress/plan_channel.hpp"
 #include "transports/mpi/link.hpp"
 
@@ -50,6 +53,83 @@ MPI_TEST(messages_keep_their_order_and_size) {
   while (!mailbox.idle()) sched_yield();
   CHECK_EQ(mailbox.error(), MPI_SUCCESS);
   MPI_Barrier(comm);
+}
+
+LastCalls calls_at(Rank rank, int block) {
+  LastCalls calls;
+  calls.note({100.0 * block + rank, 100.0 * block + rank + 1});
+  return calls;
+}
+
+/// Ranks tell of blocks of two classes, on two communicators in turn, however far apart they are.
+MPI_TEST(ranks_tell_each_other_of_blocks) {
+  constexpr CallKey kOne = 7;
+  constexpr CallKey kOther = 9;
+  const Communicator comm = Communicator::returning_errors();
+  BlockExchange exchange(comm);
+  for (std::uint64_t owner = 1; owner <= 2; ++owner) {
+    CHECK(exchange.ended(owner, kOne));  // this rank has not told of any
+    for (int block = 0; block < 6; ++block) {
+      for (const CallKey key : {kOne, kOther}) {
+        if (block % 3 == context.rank % 3) usleep(2000);
+        if (exchange.begun(owner, key)) {
+          while (!exchange.ended(owner, key)) sched_yield();
+          const std::vector<LastCalls> told = exchange.take(owner, key);
+          CHECK_EQ(static_cast<Rank>(told.size()), context.ranks);
+          for (Rank rank = 0; rank < context.ranks; ++rank) {
+            const TimeInside last = told[static_cast<std::size_t>(rank)].ago(0);
+            CHECK_EQ(last.exit, calls_at(rank, block - 1).ago(0).exit);
+          }
+        }
+        exchange.drop_unless([](CallKey) { return true; });
+        exchange.begin(owner, key, calls_at(context.rank, block));
+      }
+    }
+    exchange.end(owner, 60);
+    CHECK(!exchange.leaves_messages());
+    CHECK(!exchange.begun(owner, kOne));
+  }
+  CHECK_EQ(exchange.code(), MPI_SUCCESS);
+}
+
+/// A class that was dropped begins anew, maybe on another rank first.
+MPI_TEST(ranks_tell_of_a_class_that_was_dropped) {
+  constexpr CallKey kKey = 7;
+  const Communicator comm = Communicator::returning_errors();
+  BlockExchange exchange(comm);
+  exchange.begin(1, kKey, calls_at(context.rank, 0));
+  if (context.rank == 0) usleep(5000);
+  exchange.drop_unless([](CallKey) { return false; });
+  if (exchange.begun(1, kKey)) {
+    while (!exchange.ended(1, kKey)) sched_yield();
+    (void)exchange.take(1, kKey);
+  }
+  exchange.begin(1, kKey, calls_at(context.rank, 1));
+  if (context.rank == 1) usleep(5000);
+  exchange.drop_unless([](CallKey) { return true; });
+  while (!exchange.ended(1, kKey)) sched_yield();
+  for (const LastCalls& each : exchange.take(1, kKey)) CHECK(each.ago(0).exit > 100);
+  exchange.end(1, 60);
+}
+
+/// A rank that does not tell keeps nobody for long.
+MPI_TEST(a_communicator_ends_without_what_others_have_not_told) {
+  const Communicator comm = Communicator::returning_errors();
+  BlockExchange exchange(comm);
+  const bool tells = context.rank > 0;
+  if (tells) exchange.begin(1, 7, calls_at(context.rank, 0));
+  MPI_Barrier(MPI_COMM_WORLD);
+  exchange.end(1, 0.01);
+  CHECK_EQ(exchange.leaves_messages(), tells);
+  MPI_Barrier(MPI_COMM_WORLD);
+  Mailbox after(comm, kTag);
+  if (!tells) {
+    exchange.begin(1, 7, calls_at(context.rank, 0));
+    for (Rank peer = 1; peer < context.ranks; ++peer) after.send(peer, nullptr, 0);
+  } else {
+    (void)wait_for([&] { return after.receive(); });
+  }
+  CHECK(exchange.ended(2, 7));  // what they tell of the last communicator is dropped
 }
 
 bool anything_came(MPI_Comm comm) {

@@ -58,7 +58,7 @@ def executed(folder: Path) -> dict[str, set[str]]:
 @pytest.mark.parametrize("ranks", [3, 6])
 def test_the_choice_of_rooted_calls_is_right_on_any_communicator(name, ranks, tmp_path):
     stats = {"LATECOMER_STATS": str(tmp_path / "%r.json")}
-    run_cases(name, ranks, ["rooted_blocks"], stats).check()
+    run_cases(name, ranks, ["rooted_blocks", "rooted_calls_end"], stats).check()
     assert len(calls_of(tmp_path, ranks)) == ranks
 
 

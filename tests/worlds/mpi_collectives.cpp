@@ -232,25 +232,6 @@ int PMPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MP
                         [&](Meeting& meeting) { return combine_all(meeting, count, type, op); });
 }
 
-/// In place, as latecomer calls it.
-int PMPI_Iallgather(const void* from, int, MPI_Datatype, void* to, int count, MPI_Datatype type,
-                    MPI_Comm handle, MPI_Request* request) {
-  const Within state("MPI_Iallgather", 0);
-  Comm* comm = nullptr;
-  const int wrong = first_of({check(handle, count, 0, comm), check_buffer(to, count, type),
-                              from == MPI_IN_PLACE ? MPI_SUCCESS : MPI_ERR_BUFFER});
-  if (wrong != MPI_SUCCESS) return wrong;
-  const auto size = count * state->size_of(type);
-  const auto ranks = static_cast<std::int64_t>(comm->members.size());
-  return begin_together(*comm, copied(static_cast<char*>(to) + state->me_in(*comm) * size, size),
-                        to, ranks * size, request, [](Meeting& meeting) {
-                          for (const auto& each : meeting.parts)
-                            meeting.bytes.insert(meeting.bytes.end(), each->data.begin(),
-                                                 each->data.end());
-                          return MPI_SUCCESS;
-                        });
-}
-
 int PMPI_Reduce_c(const void* from, void* to, MPI_Count count, MPI_Datatype type, MPI_Op op,
                   int root, MPI_Comm handle) {
   const Within state;

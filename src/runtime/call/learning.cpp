@@ -158,11 +158,13 @@ Ending end_block(CommState& state, Ending ending) {
   LastCalls mine = ending.call_class->blocks->last_calls;
   ending.call_class->blocks->last_calls.clear();
   CallClass& call_class = state.chooser.block_class(*ending.call_class, ending.announced);
-  BlockExchange& exchange = resources.blocks[call_class.key];
-  if (exchange.begun()) {
+  BlockExchange& blocks = resources.blocks;
+  const std::uint64_t owner = resources.owner;
+  const CallKey key = call_class.key;
+  if (blocks.begun(owner, key)) {
     resources.failures.enter_part(FailureDetector::Part::exchange, 0);
     StallMonitor monitor(resources, {state.comm, state.tuning.long_wait});
-    while (!exchange.ended()) {
+    while (!blocks.ended(owner, key)) {
       monitor.pause([&] {
         monitor.report("for other ranks to tell when they were in the calls before", {});
         for (Rank peer = 0; peer < state.ranks; ++peer) {
@@ -171,24 +173,20 @@ Ending end_block(CommState& state, Ending ending) {
       });
       if (monitor.trouble()) return fail(state, {disagreement_class(), *monitor.trouble()});
     }
-    if (exchange.code() != MPI_SUCCESS)
-      return fail(state, {exchange.code(), "MPI_Iallgather failed"});
-    const std::vector<LastCalls> told = exchange.take();
-    const CallSeries series = series_of(told);
+    if (blocks.code() != MPI_SUCCESS)
+      return fail(state, {blocks.code(), "ranks could not tell when they were in calls"});
+    const CallSeries series = series_of(blocks.take(owner, key));
     state.chooser.learn_block(call_class, series);
     if (series.calls() > 0 && state.clock_refresh.due(std::ranges::max(series.exits.back()))) {
       const Outcome refreshed = refresh_clocks(resources, {state.comm, state.tuning.long_wait});
       if (refreshed.code != MPI_SUCCESS) return fail(state, refreshed);
     }
   }
-  for (auto each = resources.blocks.begin(); each != resources.blocks.end();) {
-    const bool dropped = !state.chooser.knows(each->first);
-    each = dropped && each->second.ended() ? resources.blocks.erase(each) : std::next(each);
-  }
+  blocks.drop_unless([&](CallKey known) { return state.chooser.knows(known); });
   Chooser::end_block(call_class);
   mine.shift(resources.clocks.now() - monotonic_clock());
-  const int code = exchange.begin(state.comm, mine, state.rank, state.ranks);
-  return code == MPI_SUCCESS ? ending : fail(state, {code, "MPI_Iallgather failed"});
+  blocks.begin(owner, key, mine);
+  return ending;
 }
 
 Ending review_watched(CommState& state, const Problem& problem, Ending ending) {

@@ -4,12 +4,10 @@
 
 #include <unistd.h>
 
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "base/error.hpp"
-#include "forecast/call_sequence.hpp"
 #include "runtime/connection/block_exchange.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/failure_detector.hpp"
@@ -33,6 +31,7 @@ struct CommResources {
         clocks(group_clocks(clocks_of(all), me)),
         failures(comm->link()),
         transport(comm->link(), piece_limit),
+        blocks(comm->link()),
         number(all.front().number),
         per_node(all[static_cast<std::size_t>(me)].per_node),
         placement(placement_of(all)) {}
@@ -40,7 +39,8 @@ struct CommResources {
   /// receive: a later communicator with the same context would receive it.
   ~CommResources() {
     const bool checked = if_memory([this] { failures.check(); });
-    const bool keeps = !checked || failures.used() || transport.control_used() || threads;
+    const bool keeps = !checked || failures.used() || transport.control_used() || threads ||
+                       blocks.leaves_messages();
     if (keeps) comm->keep();
     abandon();
     if (keeps) (void)if_memory([this] { receive_leftovers_of(comm->link()); });
@@ -78,14 +78,12 @@ struct CommResources {
     scratch.release();
     transport.end_call();
   }
-  /// The communicator of the program ends. Waits, some seconds at most, for ranks that have not
-  /// told of their last block: what they tell must not outlive it, whatever MPI says (Open MPI).
+  /// The communicator of the program ends. Waits, for a moment at most, for ranks that have not
+  /// told of their last block.
   void end_blocks() {
-    constexpr Seconds kAtMost = 10;
+    constexpr Seconds kAtMost = 2;
     const bool failed = failures.check().has_value();
-    const Seconds until = monotonic_clock() + (failed ? 0 : kAtMost);
-    for (auto& [key, exchange] : blocks) exchange.wait(until - monotonic_clock());
-    blocks.clear();
+    blocks.end(owner, failed ? 0 : kAtMost);
   }
   /// The call failed, or will not be finished.
   void abandon() {
@@ -108,6 +106,7 @@ struct CommResources {
   FailureDetector failures;
   Scratch scratch;
   MpiTransport transport;
+  BlockExchange blocks;
   std::uint64_t number;       // the same on all ranks, and different for other resources of theirs
   std::uint64_t calls = 0;    // begun so far
   std::uint64_t earlier = 0;  // of them, on communicators that were freed
@@ -119,8 +118,7 @@ struct CommResources {
   bool shares_memory = false;        // it was made, on all ranks
   NodeRoom room;                     // in it, on all nodes
   std::unique_ptr<NodeMemory> node;  // null: not made, or this rank is alone on its node
-  std::unique_ptr<NodeMemory> own_node;     // for plans that use none of others
-  std::map<CallKey, BlockExchange> blocks;  // by the class of the calls
+  std::unique_ptr<NodeMemory> own_node;  // for plans that use none of others
 };
 
 }  // namespace latecomer

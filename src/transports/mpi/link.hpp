@@ -104,6 +104,7 @@ class Tags {
   static constexpr int kControl = 4;   // mailbox.hpp
   static constexpr int kReview = 5;    // execute.cpp
   static constexpr int kMemory = 6;    // node_sharing.hpp
+  static constexpr int kBlocks = 7;    // block_exchange.hpp
 
   explicit Tags(const Link& link)
       : numbers_(static_cast<std::uint64_t>(link.tags() - kFirsts - kNumberOfFirsts)) {}
@@ -120,7 +121,7 @@ class Tags {
   }
 
  private:
-  static constexpr int kFirsts = kMemory + 1;
+  static constexpr int kFirsts = kBlocks + 1;
   static constexpr int kNumberOfFirsts = 512;
   static constexpr std::uint64_t kStride = 1021;
 

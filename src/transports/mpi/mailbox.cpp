@@ -120,8 +120,9 @@ constexpr std::size_t kLinks = 16;  // the last ones: messages do not take longe
 
 struct GoneLink {
   explicit GoneLink(const Link& link)
-      : mailboxes{Mailbox{link, Tags::kControl}, Mailbox{link, Tags::kFailures}} {}
-  std::array<Mailbox, 2> mailboxes;
+      : mailboxes{Mailbox{link, Tags::kControl}, Mailbox{link, Tags::kFailures},
+                  Mailbox{link, Tags::kBlocks}} {}
+  std::array<Mailbox, 3> mailboxes;
 };
 
 struct Gone {
