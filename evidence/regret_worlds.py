@@ -395,6 +395,14 @@ def _reduces_overlap(seed: int, calls: int) -> World:
     return _overlap(seed, calls, "reduce")
 
 
+def _late_rank_stays(seed: int, calls: int) -> World:
+    """For ten calls, then another one. Links buffer what it sends, so it leaves a tree at once."""
+    random = np.random.default_rng(seed)
+    late = _at(np.arange(calls) // 10 % 8, 8, 45e-3)
+    costs = costs_of(150e-6, 42e-9, 0.2e-9, 1.27) + ",buffer=1MiB"
+    return World("", seed, costs, 1 << 19, _base(random, calls, 8, 15e-3) + late, jitter=0.1)
+
+
 def _overlap(seed: int, calls: int, collective: str) -> World:
     random = np.random.default_rng(seed)
     compute = np.full((calls, 8), 1e-3) + _anyone(random, calls, 8, 19e-3)
@@ -433,6 +441,7 @@ PATHOLOGIES: dict[str, Pathology] = {
     "first rank often late": _first_rank_often_late,
     "broadcasts overlap": _broadcasts_overlap,
     "reduces overlap": _reduces_overlap,
+    "late rank stays": _late_rank_stays,
 }
 
 

@@ -64,6 +64,7 @@ PATHOLOGICAL = {
     "first rank often late": (0.934, 0.808),
     "broadcasts overlap": (1.245, 1.245),
     "reduces overlap": (1.205, 1.205),
+    "late rank stays": (1.066, 0.840),
 }
 
 
