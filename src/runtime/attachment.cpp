@@ -161,7 +161,12 @@ CommState::CommState(MPI_Comm user)
 /// Waits for other ranks only if they are a block of calls behind: some seconds at most.
 CommState::~CommState() {
   (void)if_memory([this] {
-    if (resources) resources->end_blocks();
+    if (!resources) return;
+    const auto fails = [this] {
+      const std::lock_guard hold(lock);  // the progress thread may tell of a failure
+      return !broken.empty() || resources->failures.check().has_value();
+    };
+    resources->end_blocks(fails());
   });
   (void)if_memory([this] { ledger_close(*this); });
   (void)if_memory([this] { wisdom_close(*this); });

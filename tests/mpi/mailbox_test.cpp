@@ -129,7 +129,13 @@ MPI_TEST(a_communicator_ends_without_what_others_have_not_told) {
   } else {
     (void)wait_for([&] { return after.receive(); });
   }
-  CHECK(exchange.ended(2, 7));  // what they tell of the last communicator is dropped
+  CHECK(exchange.ended(2, 7));
+  MPI_Barrier(MPI_COMM_WORLD);
+  // What they told of the last communicator is dropped.
+  exchange.begin(2, 7, calls_at(context.rank, 1));
+  while (!exchange.ended(2, 7)) sched_yield();
+  for (const LastCalls& each : exchange.take(2, 7)) CHECK(each.ago(0).exit > 100);
+  exchange.end(2, 60);
 }
 
 bool anything_came(MPI_Comm comm) {

@@ -1,6 +1,7 @@
 """Jobs to which something happens, without the drop-in library and with it in each way."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,10 @@ from latecomer.launch import preload, program
 from mpi_helpers import installed
 
 SOURCE = Path(__file__).parents[1] / "dropin" / "trouble" / "trouble.c"
-WITHIN_S = 90  # MPICH's launcher misses some ends of ranks, and waits on, without the library too
+WITHIN_S = 90
+# MPICH's launcher misses some ends of ranks, and waits on, or dies of a pipe that they have closed:
+# without the library too.
+LAUNCHER_LOST = (LATE, -signal.SIGPIPE)
 MODES = {
     "observe": {"LATECOMER": "observe"},
     "auto": {"LATECOMER_ALGORITHM": "auto:random=1", "LATECOMER_MIN_BYTES": "0"},
@@ -54,7 +58,7 @@ def run_scene_of(
     command = preload.with_variables(launch.command, settings)
     for _ in range(4 if scene.deadly and name == "mpich" else 1):
         job = run_command([*scene.outside, "timeout", str(WITHIN_S), *command], launch.env)
-        if job.code != LATE:
+        if job.code not in LAUNCHER_LOST:
             break
     return job
 

@@ -175,9 +175,12 @@ Ending end_block(CommState& state, Ending ending) {
     }
     if (blocks.code() != MPI_SUCCESS)
       return fail(state, {blocks.code(), "ranks could not tell when they were in calls"});
+    // If the class has begun anew since, it depends on messages whether a rank is here at all.
+    const bool learns = call_class.blocks->told.has_value();
     const CallSeries series = series_of(blocks.take(owner, key));
     state.chooser.learn_block(call_class, series);
-    if (series.calls() > 0 && state.clock_refresh.due(std::ranges::max(series.exits.back()))) {
+    if (learns && series.calls() > 0 &&
+        state.clock_refresh.due(std::ranges::max(series.exits.back()))) {
       const Outcome refreshed = refresh_clocks(resources, {state.comm, state.tuning.long_wait});
       if (refreshed.code != MPI_SUCCESS) return fail(state, refreshed);
     }

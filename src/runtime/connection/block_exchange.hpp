@@ -104,6 +104,7 @@ inline std::vector<LastCalls> BlockExchange::take(std::uint64_t owner, CallKey k
 
 template <class Known>
 void BlockExchange::drop_unless(Known&& known) {
+  receive();  // nobody else asks for what is told of classes that are gone
   std::erase_if(told_, [&](auto& each) {
     const auto& [owner, key] = each.first;
     if (known(key)) return false;
@@ -114,13 +115,17 @@ void BlockExchange::drop_unless(Known&& known) {
 }
 
 inline void BlockExchange::end(std::uint64_t owner, Seconds at_most) {
-  const auto all_told = [this] {
+  const bool before = std::exchange(outstanding_, true);  // it stays where there is no memory
+  const auto all_told = [this, owner] {
     receive();
-    return std::ranges::all_of(told_, [](const auto& each) { return complete(each.second); });
+    return std::ranges::all_of(told_, [owner](const auto& each) {
+      return each.first.first != owner || complete(each.second);
+    });
   };
-  if (!all_told() && !wait_until(all_told, std::max(0.0, at_most))) outstanding_ = true;
+  const bool came = wait_until(all_told, std::max(0.0, at_most));
+  outstanding_ = before || !came;
   ended_ = owner;
-  std::erase_if(told_, [this](const auto& each) { return each.first.first <= ended_; });
+  std::erase_if(told_, [owner](const auto& each) { return each.first.first <= owner; });
 }
 
 inline void BlockExchange::receive() {

@@ -78,11 +78,10 @@ struct CommResources {
     scratch.release();
     transport.end_call();
   }
-  /// The communicator of the program ends. Waits, for a moment at most, for ranks that have not
-  /// told of their last block.
-  void end_blocks() {
+  /// The communicator of the program ends. Waits, for a moment at most and not if a call has
+  /// `failed`, for ranks that have not told of their last block.
+  void end_blocks(bool failed) {
     constexpr Seconds kAtMost = 2;
-    const bool failed = failures.check().has_value();
     blocks.end(owner, failed ? 0 : kAtMost);
   }
   /// The call failed, or will not be finished.
