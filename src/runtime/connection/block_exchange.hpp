@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -50,7 +49,7 @@ class BlockExchange {
     CallKey key = 0;
     LastCalls calls;
   };
-  using Queue = std::deque<LastCalls>;
+  using Queue = std::vector<LastCalls>;  // two at most
   struct Told {
     bool begun = false;        // by this rank
     std::vector<Queue> ranks;  // of this block, and of the next one
@@ -96,7 +95,7 @@ inline std::vector<LastCalls> BlockExchange::take(std::uint64_t owner, CallKey k
   std::vector<LastCalls> all;
   for (auto& rank : block.ranks) {
     all.push_back(rank.front());
-    rank.pop_front();
+    rank.erase(rank.begin());
   }
   block.begun = false;
   return all;
