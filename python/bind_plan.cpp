@@ -138,9 +138,11 @@ class PyPlan {
   }
 
   /// Runs on the virtual network with other arrivals and another seed of the jitter than planned
-  /// for, if given. `check` moves data too and counts the wrong elements.
+  /// for, if given. `check` moves data too and counts the wrong elements. `on_links`: time 0 of the
+  /// arrivals, on the clock of `links`; `nodes`: of each rank, in `links`.
   [[nodiscard]] nb::dict simulate(std::optional<Arrivals> actual, bool trace,
-                                  std::optional<std::uint64_t> seed, bool check) const {
+                                  std::optional<std::uint64_t> seed, bool check, LinkBuckets* links,
+                                  const Placement& nodes, Seconds on_links) const {
     SimulationOptions options;
     options.network = network_;
     options.placement = placement_;
@@ -148,6 +150,7 @@ class PyPlan {
     options.arrivals = actual ? *actual : arrivals_;
     options.element_bytes = plan_.problem.element_bytes;
     options.trace = trace;
+    options.links = {links, nodes, on_links};
     Executors executors;
     std::optional<CheckedMemory> memory;
     std::vector<CountedStamps> stamps;
@@ -359,7 +362,8 @@ void bind_plan(nb::module_& module) {
       .def("operations", &PyPlan::operations, "rank"_a)
       .def("counterexample", &PyPlan::counterexample)
       .def("simulate", &PyPlan::simulate, "arrivals"_a = nb::none(), "trace"_a = false,
-           "seed"_a = nb::none(), "check"_a = false)
+           "seed"_a = nb::none(), "check"_a = false, "links"_a = nb::none(),
+           "nodes"_a = Placement{}, "on_links"_a = 0.0)
       .def("memory", &PyPlan::memory, "rank"_a)
       .def("about_operations", &PyPlan::about_operations);
 }

@@ -1,4 +1,5 @@
 // Rehearsals as Python sees them: series of calls of one communicator on the virtual network.
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "algorithms/registry.hpp"
+#include "base/error.hpp"
 #include "bindings.hpp"
 #include "choose/wisdom.hpp"
 #include "rehearse/rehearsal.hpp"
@@ -17,6 +19,21 @@ namespace {
 
 namespace nb = nanobind;
 using namespace nb::literals;
+
+using Nodes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Messages between calls, in this order: a row of each column is a message.
+void pass_messages(LinkBuckets& buckets, const Network& network, const Nodes& from, const Nodes& to,
+                   const Numbers& at, const Numbers& bytes) {
+  for (const std::size_t length : {from.size(), to.size(), bytes.size()}) {
+    if (length == at.size()) continue;
+    throw Error("column of messages", std::to_string(length),
+                "as long as the times, " + std::to_string(at.size()));
+  }
+  for (std::size_t i = 0; i < at.size(); ++i)
+    buckets.pass(network, from.data()[i], to.data()[i], at.data()[i], bytes.data()[i]);
+}
 
 /// A series of calls of one communicator on the virtual network.
 class PyRehearsal {
@@ -36,8 +53,9 @@ class PyRehearsal {
         })) {}
 
   nb::dict call(const Arrivals& arrivals, std::optional<Arrivals> given, std::uint64_t seed,
-                double slower, double library_slower, std::optional<double> began) {
-    const Rehearsal::Pace pace{slower, library_slower, began};
+                double slower, double library_slower, std::optional<double> began,
+                LinkBuckets* links, const Placement& nodes, double on_links) {
+    const Rehearsal::Pace pace{slower, library_slower, began, {links, nodes, on_links}};
     const Rehearsal::Call call = interruptible(
         [&] { return rehearsal_.call(arrivals, given ? &*given : nullptr, seed, pace); });
     nb::dict all;
@@ -98,6 +116,10 @@ void bind_rehearsal(nb::module_& module) {
           },
           nb::kw_only(), "connect"_a, "look"_a, "plan"_a, "other_plan"_a, "price"_a,
           "other_price"_a);
+  nb::class_<LinkBuckets>(module, "LinkBuckets")
+      .def(nb::init<std::int64_t>(), "nodes"_a)
+      .def("pass_messages", &pass_messages, "network"_a, "from_node"_a, "to_node"_a, "at"_a,
+           "bytes"_a);
   nb::class_<PyRehearsal>(module, "Rehearsal")
       .def(nb::init<const Problem&, const std::string&, const Network&, const Network&,
                     const std::string&, bool, const Placement&, bool, const std::optional<Charges>&,
@@ -106,7 +128,8 @@ void bind_rehearsal(nb::module_& module) {
            "placement"_a = Placement{}, "plain"_a = false, "charges"_a = nb::none(), "cold"_a = 1.0,
            "wisdom"_a = "")
       .def("call", &PyRehearsal::call, "arrivals"_a, "given"_a = nb::none(), "seed"_a = 1,
-           "slower"_a = 1.0, "library_slower"_a = 1.0, "began"_a = nb::none())
+           "slower"_a = 1.0, "library_slower"_a = 1.0, "began"_a = nb::none(),
+           "links"_a = nb::none(), "nodes"_a = Placement{}, "on_links"_a = 0.0)
       .def("change", &PyRehearsal::change, "problem"_a, "native"_a)
       .def("learnt", &PyRehearsal::learnt);
 }

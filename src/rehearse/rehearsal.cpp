@@ -93,6 +93,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
     throw Error("arrivals", std::to_string(arrivals.size()) + " times",
                 "one time for each of " + std::to_string(ranks) + " ranks");
   }
+  options_.links = std::exchange(pace.links, {});
   pace_ = pace;
   clock_ = pace.began.value_or(clock_);
   options_.element_bytes = setting_.problem.element_bytes;
@@ -119,6 +120,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
     deciding += charge_planning();
     follow(call, decision, call_class, arrivals, deciding);
   }
+  options_.links = {};
   clock_ += *std::max_element(call.exits.begin(), call.exits.end());
   return call;
 }

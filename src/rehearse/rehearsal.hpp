@@ -66,6 +66,7 @@ class Rehearsal {
     double library = 1;  // more, for the MPI library's own collective
     /// Since the first call: of time 0 of its arrivals; none: when the last call was over.
     std::optional<Seconds> began = {};  // NOLINT(readability-redundant-member-init)
+    LinksBefore links = {};             // NOLINT(readability-redundant-member-init)
   };
   struct Call {
     std::string algorithm;  // of the plan; "native" for the model of the library

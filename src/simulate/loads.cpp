@@ -31,6 +31,25 @@ Ticks to_ticks(std::string_view what, Seconds seconds) {
 
 Seconds to_seconds(Ticks ticks) { return static_cast<Seconds>(ticks) * 1e-12; }
 
+LinkBuckets::LinkBuckets(std::int64_t nodes) {
+  if (nodes < 0) throw Error("nodes", std::to_string(nodes), "none or more");
+  links_.resize(static_cast<std::size_t>(nodes));
+}
+
+LinkBuckets::Link& LinkBuckets::at(std::int64_t node) {
+  if (node >= 0 && static_cast<std::size_t>(node) < links_.size()) {
+    return links_[static_cast<std::size_t>(node)];
+  }
+  throw Error("node", std::to_string(node), "one of " + std::to_string(links_.size()));
+}
+
+void LinkBuckets::pass(const Network& network, std::int64_t from, std::int64_t to, Seconds at,
+                       double bytes) {
+  TokenBucket& out = this->at(from).out;
+  TokenBucket& in = this->at(to).in;
+  if (from != to) TokenBucket::take(out, in, network, to_ticks("time of a message", at), bytes);
+}
+
 namespace {
 
 constexpr double kRounding = 0.5;   // ticks

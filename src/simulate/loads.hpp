@@ -43,6 +43,12 @@ class TokenBucket {
     }
     return at_once;
   }
+  /// The same, whose times count from so much later.
+  [[nodiscard]] TokenBucket counted_from(Ticks later) const {
+    TokenBucket bucket = *this;
+    bucket.until_ -= later;
+    return bucket;
+  }
 
  private:
   /// The bytes that are left, after adding those that returned at the link's rate.
@@ -55,6 +61,28 @@ class TokenBucket {
 
   double spent_ = 0;  // bytes missing from the burst
   Ticks until_ = 0;   // when the last message has passed
+};
+
+// The buckets of nodes' links as calls and messages leave them to the next call. Times of calls may
+// overlap, since what was spent is never more than the burst.
+
+class LinkBuckets {
+ public:
+  struct Link {
+    TokenBucket out;
+    TokenBucket in;
+  };
+
+  /// All full. Throws Error for less than no nodes.
+  explicit LinkBuckets(std::int64_t nodes);
+
+  /// Throws Error if it is none of the nodes.
+  [[nodiscard]] Link& at(std::int64_t node);
+  /// A message between two nodes. Throws as at().
+  void pass(const Network& network, std::int64_t from, std::int64_t to, Seconds at, double bytes);
+
+ private:
+  std::vector<Link> links_;
 };
 
 // The load of a node's memory: local work of its ranks, which all slows down alike while together

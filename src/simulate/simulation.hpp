@@ -12,8 +12,16 @@
 #include "protocol/protocol.hpp"
 #include "protocol/transport.hpp"
 #include "simulate/elements.hpp"
+#include "simulate/loads.hpp"
 
 namespace latecomer {
+
+/// The links as the calls before left them.
+struct LinksBefore {
+  LinkBuckets* buckets = nullptr;  // needed during the call alone; null: all are full
+  Placement nodes;                 // of each rank, in `buckets`
+  Seconds began = 0;               // time 0 of the call, on the clock of `buckets`
+};
 
 struct SimulationOptions {
   Network network;
@@ -28,6 +36,8 @@ struct SimulationOptions {
   // NOLINTNEXTLINE(readability-redundant-member-init)
   std::vector<Piggyback*> piggybacks = {};  // one per rank; empty: none
   bool trace = false;
+  // NOLINTNEXTLINE(readability-redundant-member-init)
+  LinksBefore links = {};
 };
 
 /// One transfer of a message or a control message, or (`to` == `from`) one local combine, copy or
@@ -68,8 +78,8 @@ struct Simulation {
 /// The protocols of all ranks in one call, by rank.
 using Protocols = std::vector<std::unique_ptr<Protocol>>;
 
-/// A simulation with its arrivals and no exits yet. Throws Error if the arrivals do not fit the
-/// ranks.
+/// A simulation with its arrivals and no exits yet. Throws Error if the arrivals, or the nodes of
+/// its links, do not fit the ranks.
 [[nodiscard]] inline Simulation begin_simulation(std::size_t ranks,
                                                  const SimulationOptions& options) {
   Simulation result;
@@ -77,6 +87,11 @@ using Protocols = std::vector<std::unique_ptr<Protocol>>;
   if (result.arrivals.size() != ranks) {
     throw Error("arrivals", std::to_string(result.arrivals.size()) + " times",
                 "one time for each of " + std::to_string(ranks) + " ranks");
+  }
+  const auto& [buckets, nodes, began] = options.links;
+  if (buckets != nullptr && nodes.size() != ranks) {
+    throw Error("nodes", std::to_string(nodes.size()),
+                "one for each of " + std::to_string(ranks) + " ranks");
   }
   result.exits.assign(ranks, -1);
   return result;

@@ -119,6 +119,8 @@ class VirtualNetwork {
     return std::size_t{token} << 2 | bits;
   }
 
+  void begin_links();
+  void keep_links() const;
   void post(Rank rank, const Posted& posted);
   void send(Rank rank, const Posted& posted);
   void receive(Rank rank, const Posted& posted);

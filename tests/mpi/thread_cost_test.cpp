@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "communicator.hpp"
@@ -96,17 +97,29 @@ MPI_TEST(sleeps_grow_and_looking_stays_cheap) {
   }
 }
 
+MPI_TEST(sleeps_above_100_us_are_shared_among_the_ranks) {
+  constexpr Seconds kDearPoll = 1e-3;
+  CHECK(std::abs(kRankSleeps.among(8).after(0.2, kDearPoll) - 500e-6) < 1e-9);
+  CHECK(std::abs(kRankSleeps.among(2).after(0.04, kDearPoll) - 400e-6) < 1e-9);
+  CHECK_EQ(kRankSleeps.among(8).after(60, kDearPoll), 1e-3);
+  CHECK_EQ(kRankSleeps.among(8).after(0.04, kDearPoll), 100e-6);
+  CHECK_EQ(kRankSleeps.among(8).after(60, 1e-6), 100e-6);
+}
+
 /// However long the wait is expected to be, and however much a poll costs.
-MPI_TEST(a_rank_oversleeps_by_a_fiftieth_of_its_wait_or_50_us) {
-  for (Seconds waited = 1e-6; waited < 1000; waited *= 1.7) {
-    for (const Seconds left : {-1.0, 0.0, 1e-4, 1e-2, 100.0}) {
-      for (const Seconds cost : {0.0, 1e-6, 2e-5, 1e-2}) {
-        const Seconds sleep = kRankSleeps.after(waited, cost, left);
-        CHECK_EQ(sleep > 0, waited > 1e-3 || left > 1e-3);
-        CHECK(sleep <= std::max(waited / 50, 50e-6) && sleep <= 1e-3);
-        CHECK(sleep >= kRankSleeps.after(waited, cost, 0));
-        CHECK(sleep <= std::max({100e-6, 20 * cost, left / 2}));
-        CHECK(sleep <= kRankSleeps.after(1.1 * waited, cost, left));
+MPI_TEST(a_rank_oversleeps_by_a_fiftieth_of_its_wait_or_50_us_and_long_only_if_all_ranks_may) {
+  for (const int ranks : {1, 2, 8, 64, 4096}) {
+    const Sleeps sleeps = kRankSleeps.among(ranks);
+    for (Seconds waited = 1e-6; waited < 1000; waited *= 1.7) {
+      for (const Seconds left : {-1.0, 0.0, 1e-4, 1e-2, 100.0}) {
+        for (const Seconds cost : {0.0, 1e-6, 2e-5, 1e-2}) {
+          const Seconds sleep = sleeps.after(waited, cost, left);
+          CHECK_EQ(sleep > 0, waited > 1e-3 || left > 1e-3);
+          CHECK(sleep <= std::max(0.02 * waited, 50e-6) && sleep <= 1e-3);
+          CHECK(sleep <= std::max({100e-6, std::min(20 * cost, 0.02 * waited / ranks)}));
+          CHECK(sleep <= sleeps.after(1.1 * waited, cost, left));
+          CHECK(sleep <= kRankSleeps.after(waited, cost, left));
+        }
       }
     }
   }

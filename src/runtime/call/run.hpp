@@ -67,7 +67,8 @@ class StallMonitor {
       : resources_(resources),
         options_(options),
         timer_(options.long_wait),
-        backoff_(kRankSleeps, resources.sleeping),
+        sleeps_(kRankSleeps.among(resources.comm->link().ranks())),
+        backoff_(sleeps_, resources.sleeping),
         expected_end_(monotonic_clock() + options.expected) {}
 
   void progressed() {
@@ -81,8 +82,7 @@ class StallMonitor {
     check_failures();
     MpiTransport& transport = resources_.transport;
     backoff_.pause(timer_.now(), expected_end_ - timer_.now(),
-                   transport.awaits_flags_alone() ? kFlagSleeps : kRankSleeps,
-                   [&](Seconds seconds) {
+                   transport.awaits_flags_alone() ? kFlagSleeps : sleeps_, [&](Seconds seconds) {
                      transport.sleep(seconds);
                      note_slept(monotonic_clock() - timer_.now());
                    });
@@ -98,6 +98,7 @@ class StallMonitor {
   CommResources& resources_;
   WaitOptions options_;
   StallTimer timer_;
+  Sleeps sleeps_;
   Backoff backoff_;
   Seconds expected_end_;
   Seconds next_check_ = 0;

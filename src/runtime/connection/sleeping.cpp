@@ -31,13 +31,14 @@ Sleeping sleeping_of_rank(bool oversubscribed) {
 
 bool asked_to_sleep() { return sleeping_of_rank(false) == Sleeping::asked; }
 
-int wait_asleep(MPI_Request& request) {
-  Backoff backoff(kRankSleeps, Sleeping::asked);
+int wait_asleep(MPI_Request& request, int ranks) {
+  const Sleeps sleeps = kRankSleeps.among(ranks);
+  Backoff backoff(sleeps, Sleeping::asked);
   int done = 0;
   int code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
   while (code == MPI_SUCCESS && done == 0) {
     const Seconds begin = monotonic_clock();
-    backoff.pause(begin, 0, kRankSleeps, [&](Seconds seconds) {
+    backoff.pause(begin, 0, sleeps, [&](Seconds seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
       note_slept(monotonic_clock() - begin);
     });

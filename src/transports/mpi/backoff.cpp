@@ -22,11 +22,11 @@ Seconds processor_time() {
 }  // namespace
 
 /// A sleep takes `part` of the wait so far. It may be longer than `longest` where polls are dear,
-/// or where the wait is expected to last for twice as long.
+/// if such sleeps of all ranks together take no more.
 Seconds Sleeps::after(Seconds waited, Seconds cost, Seconds left) const {
   if (waited <= patience && left <= kLong) return 0;
-  const Seconds most = std::max({longest, polls * cost, left / 2});
-  return std::clamp(part * waited, shortest, std::max(longest, std::min(most, longest_ever)));
+  const Seconds most = std::min({polls * cost, longest_ever, part * waited / ranks});
+  return std::clamp(part * waited, shortest, std::max(longest, most));
 }
 
 /// Returns the seconds to sleep; 0: the pause was made.

@@ -27,14 +27,21 @@ struct Sleeps {
   double polls = 0;  // a sleep may take the processor time of this many polls, if that is more ...
   Seconds longest_ever = 0;  // ... but no longer
   Seconds spin = 0;          // on a core of its own a thread polls so long without giving it away
+  int ranks = 1;  // that may wait for each other one after the other: their long sleeps add up
 
   /// The sleep after a wait of `waited`, where a poll costs `cost` of processor time, and the wait
   /// is expected to last for another `left`; 0: that is not known. Returns 0: yield instead.
   [[nodiscard]] Seconds after(Seconds waited, Seconds cost, Seconds left = 0) const;
+  [[nodiscard]] constexpr Sleeps among(int all) const {
+    Sleeps sleeps = *this;
+    sleeps.ranks = all;
+    return sleeps;
+  }
 };
 
 /// The sleeps of a rank that waits in a call: they are late by a fiftieth of the wait, or the 50 us
-/// that the kernel adds to any sleep. Polls take at most a twentieth of a core.
+/// that the kernel adds to any sleep. Polls take at most a twentieth of a core where all ranks'
+/// sleeps together can be so short a part of the wait.
 inline constexpr Sleeps kRankSleeps{1e-3, 0.02, 50e-6, 100e-6, 20, 1e-3};
 /// The sleeps of a rank that waits for flags of its node alone, which wake it.
 inline constexpr Sleeps kFlagSleeps{

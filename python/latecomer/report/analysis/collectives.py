@@ -55,6 +55,7 @@ class Collectives:
         self.groups = np.concatenate(groups)[order]
         self.calls = np.concatenate(calls)[order]
         self._first = np.concatenate(first)[order]
+        self.last: Floats = np.concatenate(last)[order]  # arrivals, in seconds
 
     def __len__(self) -> int:
         return len(self.calls)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,14 +19,15 @@ from ...core.programs import problem
 from ...core.registry import algorithms, collectives
 from ..trace.model import SERVED, Trace
 from .collectives import CallClass, Collectives
+from .links import Links, Moves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
-# What a call takes: from its arrivals, relative to the first one, to its exits.
-Executes = Callable[["Floats"], "Floats"]
+# What a call takes: from its arrivals to its exits, on links that earlier calls have used.
+Executes = Callable[["Floats", Links], "Floats"]
 
 NATIVE, AUTO, AS_IT_WAS = "native", "auto", "as it was"
 _SAMPLES = 15  # calls to fit a network by
@@ -57,6 +58,7 @@ class Simulator:
             self.members.setdefault(each, []).append(event)
         self.handled = self.trace.handled
         self.simulated = [each for each in self.members if self._usable(each)]
+        self.moves = Moves(self.trace, self.nodes, self.network, calls.last)
 
     def _usable(self, each: CallClass) -> bool:
         known = collectives()
@@ -115,7 +117,7 @@ class Simulator:
     ) -> float | None:
         """None: there is nothing to fit to."""
         places = np.unique(np.linspace(0, len(events) - 1, _SAMPLES, dtype=int))
-        was = [arrival for _, arrival, _ in self.collectives.some([events[at] for at in places])]
+        chosen = [events[at] for at in places]
         measured = self.collectives.some(events)
         took = np.mean([leave.mean() - arrival.max() for _, arrival, leave in measured])
         if took <= 0:
@@ -124,15 +126,31 @@ class Simulator:
         for _ in range(_ROUNDS):
             execute = self._executor(each, algorithm, factor)
             found = []
-            for arrival in was:
-                came = arrival - arrival.min()
-                found.append(execute(came).mean() - came.max())
+            for event in chosen:
+                found.append(self._after_last(each, execute, event, factor))
                 if time.perf_counter() > until and len(found) > 1:
                     break
             factor *= float(np.clip(took / max(np.mean(found), 1e-9), 0.1, 10.0))
             if time.perf_counter() > until:
                 break
         return float(np.clip(factor, 1e-3, 1e3))
+
+    def _after_last(self, each: CallClass, execute: Executes, event: int, factor: float) -> float:
+        """Mean exit minus last arrival, on links that the call before has used if it is of the
+        same class, and the messages since."""
+        links = Links(self.moves, self.nodes, self._costs(1.0 if self.known else factor))
+        first = event - 1 if event and self.collectives.classes[event - 1] == each else event
+        links.rest(first)
+        calls = list(range(first, event + 1))
+        for number, (_, came, measured) in zip(calls, self.collectives.some(calls), strict=True):
+            links.before(number, came.min())
+            left = execute(came, links)
+            links.ended(measured.max() - left.max())
+        return float(left.mean() - came.max())
+
+    def links(self, speed: float) -> Links:
+        """The links at rest, on a network so many times as fast."""
+        return Links(self.moves, self.nodes, self._costs(self._typical() / speed))
 
     def _costs(self, factor: float) -> core.Network:
         """The network with all times multiplied."""
@@ -181,13 +199,25 @@ class Simulator:
         nodes = [self.nodes[rank] for rank in group.members]
         shared = nodes if len(set(nodes)) < len(nodes) else []
         costs = self._costs(factor)
+        simulate: Callable[..., dict[str, Any]]
         if algorithm == NATIVE:
-            plan = core.Plan(asked, model, network=costs, placement=shared)
-            return lambda came: np.array(plan.simulate(came.tolist())["exits"])
-        if algorithm == "nodes" and not shared:
-            algorithm = AUTO
-        series = core.Rehearsal(asked, algorithm, costs, self.assumed, model, placement=shared)
-        return lambda came: np.array(series.call(came.tolist())["exits"])
+            simulate = core.Plan(asked, model, network=costs, placement=shared).simulate
+        else:
+            if algorithm == "nodes" and not shared:
+                algorithm = AUTO
+            simulate = core.Rehearsal(
+                asked, algorithm, costs, self.assumed, model, placement=shared
+            ).call
+
+        def execute(came: Floats, links: Links) -> Floats:
+            first = float(came.min())
+            clock = links.began(first)
+            call = simulate((came - first).tolist(), links=links.buckets, nodes=nodes,
+                            on_links=clock)  # fmt: skip
+            left: Floats = first + np.array(call["exits"])
+            return left
+
+        return execute
 
     def _model(self, name: str, ranks: int, count: int, element: int, commutative: bool) -> str:
         if name != MODELLED:

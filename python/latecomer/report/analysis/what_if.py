@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -290,7 +290,7 @@ class Replay:
         """Replay about so many calls."""
         stretches = self.collectives.stretches(calls)
         places = tuple(self._places(stretches))
-        events: list[int] = []  # that are simulated
+        events: dict[int, int] = {}  # that are simulated, and the first of the stretch
         others: list[int] = []
         measured: dict[CallClass, list[float]] = defaultdict(list)
         for (first, last), (begin, end) in zip(stretches, places, strict=True):
@@ -300,14 +300,14 @@ class Replay:
                     continue
                 left_at = self.graph.left_at[self.collectives.members(event)]
                 if left_at.min() >= begin and left_at.max() < end:
-                    events.append(event)
+                    events[event] = first
         for event, (_, arrival, leave) in zip(others, self.collectives.measured(others),
                                               strict=True):  # fmt: skip
             late = float(leave.mean() - arrival.max())
             measured[self.collectives.classes[event]].append(late)
         found, after = self._gone_through(scenario, places, events, changed=changed)
         if events and changed | (scenario.algorithm != AS_IT_WAS):
-            was = self._as_it_was(places, tuple(events))
+            was = self._as_it_was(places, events)
             found = [(begin, until, ahead - ahead_too, known, unknown)
                      for (begin, until, ahead, known, unknown), (_, _, ahead_too, *_)
                      in zip(found, was, strict=True)]  # fmt: skip
@@ -315,39 +315,47 @@ class Replay:
         means = {each: float(np.mean(times)) for each, times in (measured | after).items()}
         return self._told(found, replayed, means)
 
-    def _as_it_was(self, places: Places, events: tuple[int, ...]) -> list[Stretch]:
+    def _as_it_was(self, places: Places, events: Mapping[int, int]) -> list[Stretch]:
         """With these calls simulated, and nothing else."""
-        if (places, events) not in self._known:
-            plain, _ = self._gone_through(Scenario(AS_IT_WAS), places, events, changed=False)
-            self._known[places, events] = plain
-        return self._known[places, events]
+        key = places, tuple(events)
+        if key not in self._known:
+            self._known[key], _ = self._gone_through(
+                Scenario(AS_IT_WAS), places, events, changed=False
+            )
+        return self._known[key]
 
     def _gone_through(
-        self, scenario: Scenario, places: Places, events: Sequence[int], *, changed: bool
+        self, scenario: Scenario, places: Places, events: Mapping[int, int], *, changed: bool
     ) -> tuple[list[Stretch], dict[CallClass, list[float]]]:
         """The stretches with these calls simulated, and what these took after the last arrival."""
         after: dict[CallClass, list[float]] = defaultdict(list)
         made: dict[tuple[CallClass, str], Executes] = {}
-        how: list[tuple[CallClass, Executes]] = []
-        for event in events:
+        how: list[tuple[CallClass, int, int, Executes]] = []
+        links = self.simulator.links(scenario.speed)
+        anew = [self.collectives.members(event) for event in events]
+        for event, first in events.items():
             call_class = self.collectives.classes[event]
             algorithm = self._algorithm(scenario, event, changed=changed)
             key = call_class, algorithm or NATIVE
             if key not in made:
                 made[key] = self.simulator.executor(*key, scenario.speed)
-            how.append((call_class, made[key]))
+            how.append((call_class, event, first, made[key]))
 
         def exits(number: int, arrivals: Sequence[float]) -> list[float]:
-            call_class, execute = how[number]
+            call_class, event, first, execute = how[number]
             came = np.array(arrivals)
-            left = came.min() + execute(came - came.min())
+            ranks = self.collectives.trace.groups[call_class.group].members
+            links.rest(first)
+            links.ahead[ranks] = self.graph.events.begin[anew[number]] - came
+            links.before(event, came.min())
+            left = execute(came, links)
             after[call_class].append(float(left.mean() - came.max()))
             times: list[float] = left.tolist()
             return times
 
         found = self.graph.replay(
             self._less(scenario), 1 / scenario.speed, stretches=places,
-            anew=[self.collectives.members(event) for event in events], exits=exits,
+            anew=anew, exits=exits,
         )  # fmt: skip
         return found, after
 
