@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "algorithms/registry.hpp"
-#include "base/error.hpp"
 #include "bindings.hpp"
 #include "choose/wisdom.hpp"
 #include "rehearse/rehearsal.hpp"
@@ -28,8 +27,9 @@ void pass_messages(LinkBuckets& buckets, const Network& network, const Nodes& fr
                    const Numbers& at, const Numbers& bytes) {
   for (const std::size_t length : {from.size(), to.size(), bytes.size()}) {
     if (length == at.size()) continue;
-    throw Error("column of messages", std::to_string(length),
-                "as long as the times, " + std::to_string(at.size()));
+    throw nb::value_error(("column of messages: " + std::to_string(length) + ", not " +
+                           std::to_string(at.size()) + ", as long as the times")
+                              .c_str());
   }
   for (std::size_t i = 0; i < at.size(); ++i)
     buckets.pass(network, from.data()[i], to.data()[i], at.data()[i], bytes.data()[i]);

@@ -300,10 +300,8 @@ int allgatherv(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void
 /// library and this setting.
 int barrier_asleep(MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
-  int ranks = 1;
-  PMPI_Comm_size(comm, &ranks);
   const int code = PMPI_Ibarrier(comm, &request);
-  return code == MPI_SUCCESS ? wait_asleep(request, ranks) : code;
+  return code == MPI_SUCCESS ? wait_asleep(request, comm) : code;
 }
 
 int barrier(MPI_Comm comm, const void* site) {

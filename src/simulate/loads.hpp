@@ -46,7 +46,7 @@ class TokenBucket {
   /// The same, whose times count from so much later.
   [[nodiscard]] TokenBucket counted_from(Ticks later) const {
     TokenBucket bucket = *this;
-    bucket.until_ -= later;
+    bucket.until_ = std::max(until_ - later, kLongAgo);
     return bucket;
   }
 
@@ -59,8 +59,10 @@ class TokenBucket {
     return static_cast<double>(network.burst) - spent_;
   }
 
-  double spent_ = 0;  // bytes missing from the burst
-  Ticks until_ = 0;   // when the last message has passed
+  static constexpr Ticks kLongAgo = -1'000'000'000'000'000'000;  // before any call and message
+
+  double spent_ = 0;        // bytes missing from the burst
+  Ticks until_ = kLongAgo;  // when the last message has passed
 };
 
 // The buckets of nodes' links as calls and messages leave them to the next call. Times of calls may

@@ -163,7 +163,7 @@ MPI_TEST(a_request_is_waited_for_asleep) {
   while (context.rank == context.ranks - 1 && *word == 0) sleep_for(1e-4);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(MPI_COMM_WORLD, &request);
-  CHECK_EQ(wait_asleep(request, context.ranks), MPI_SUCCESS);
+  CHECK_EQ(wait_asleep(request, MPI_COMM_WORLD), MPI_SUCCESS);
   CHECK(request == MPI_REQUEST_NULL);
   CHECK_EQ(static_cast<int>(*word), 1);
 }

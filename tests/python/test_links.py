@@ -69,7 +69,7 @@ def test_other_algorithms_find_the_links_that_calls_and_messages_left(exchange):
     assert 40 * (0.001 + max(plan.simulate()["exits"])) < 0.85 * run
 
 
-def some_moves(nodes=(0, 1, 2, 3), costs="eager=100,burst=1KiB"):
+def some_moves(nodes=(0, 1, 2, 3), costs="eager=100,burst=1KiB", size=(100, 101, 101)):
     """A short message, a long one whose receiver comes later, and one whose sender does."""
     site = np.full(3, -1, np.int32)
     send, receive = np.array([1.0, 2.0, 6.0]), np.array([4.0, 5.0, 3.0])
@@ -77,7 +77,7 @@ def some_moves(nodes=(0, 1, 2, 3), costs="eager=100,burst=1KiB"):
     trace = trace_of([group_of(np.zeros((1, 4)), np.ones((1, 4)), words)], words)
     messages = Messages(Side(np.array([0, 1, 2], np.int32), send, send, send, site),
                         Side(np.array([3, 2, 0], np.int32), receive, receive, receive, site),
-                        np.array([100, 101, 101]))  # fmt: skip
+                        np.array(size))  # fmt: skip
     return Moves(replace(trace, messages=messages), list(nodes), core.Network(costs),
                  np.array([1.5, 5.5, 7.0]))  # fmt: skip
 
@@ -125,6 +125,26 @@ def test_each_message_is_passed_once_and_as_much_earlier_as_its_rank():
     assert len(passed) == 3
 
 
+@pytest.mark.parametrize(("passed", "now", "takes"), [(False, 1.0, 0), (True, 1.0, 0.1),
+                                                      (True, 1.02, 0.08), (True, 2.0, 0)])  # fmt: skip
+def test_messages_before_the_first_call_use_the_burst_up(passed, now, takes):
+    """The first message, of 100 bytes, moves from the first to the last host when 1 s is over."""
+    network = core.Network("alpha=0us,beta=1ms,eager=1KiB,burst=100")
+    plan = core.Plan(problem(ranks=2, count=25, collective="bcast"), "binomial", network=network)
+    links = Links(some_moves(), [0, 1, 2, 3], network)
+    if passed:
+        links.before(0, now)
+    call = plan.simulate(on_links=links.began(now), links=links.buckets, nodes=[0, 3])
+    assert max(call["exits"]) == pytest.approx(takes)
+
+
+def test_a_call_that_ended_later_leaves_its_links_later():
+    links, _ = recorded()
+    assert links.began(5.0) == 5
+    links.ended(0.5)
+    assert links.began(5.0) == 4.5
+
+
 def test_a_stretch_begins_at_rest_and_without_the_messages_before_it():
     links, _ = recorded()
     before = links.buckets
@@ -145,6 +165,13 @@ def test_messages_with_wrong_times_are_left_out():
     links.moves.at[0] = -1.7e9
     links.before(2, 6.5)
     assert [each[2] for each in passed] == [5.0, 6.0]
+
+
+def test_odd_sizes_end_nothing():
+    assert some_moves().bytes.tolist() == [100, 101, 101]
+    odd = some_moves(size=[1 << 53, -1, 101])
+    assert sorted(odd.bytes)[:2] == [0, 101]
+    Links(odd, [0, 1, 2, 3], NETWORK).before(2, 6.5)
 
 
 def test_the_clock_begins_anew_before_it_counts_too_far():

@@ -31,7 +31,9 @@ Sleeping sleeping_of_rank(bool oversubscribed) {
 
 bool asked_to_sleep() { return sleeping_of_rank(false) == Sleeping::asked; }
 
-int wait_asleep(MPI_Request& request, int ranks) {
+int wait_asleep(MPI_Request& request, MPI_Comm comm) {
+  int ranks = 1;
+  PMPI_Comm_size(comm, &ranks);
   const Sleeps sleeps = kRankSleeps.among(ranks);
   Backoff backoff(sleeps, Sleeping::asked);
   int done = 0;

@@ -13,8 +13,8 @@ namespace latecomer {
 /// True if ranks are to sleep on cores of their own, too.
 [[nodiscard]] bool asked_to_sleep();
 
-/// MPI_Wait without a status, asleep, for an operation of so many ranks. Returns MPI's code.
-int wait_asleep(MPI_Request& request, int ranks);
+/// MPI_Wait without a status, asleep, for an operation of a communicator. Returns MPI's code.
+int wait_asleep(MPI_Request& request, MPI_Comm comm);
 
 /// Notes that this thread has slept for so many seconds while it waited for other ranks.
 void note_slept(Seconds seconds);

@@ -55,9 +55,13 @@ TEST(LinkBuckets, OtherLinksAndDirectionsAreFull) {
   EXPECT_EQ(time_of(kBytes, kBursty, &buckets, 0, {3, 1}), 5);
 }
 
-TEST(LinkBuckets, CallsBeforeTheFirstOneFindFullBuckets) {
-  LinkBuckets buckets(2);
-  EXPECT_EQ(time_of(kBytes, kBursty, &buckets, -9), 1);
+TEST(LinkBuckets, TokensComeBackBeforeTheTimeZeroToo) {
+  for (const Seconds begin : {-1e5, -9.0, 0.0, 1e5}) {
+    LinkBuckets buckets(2);
+    EXPECT_EQ(time_of(kBytes, kBursty, &buckets, begin), 1) << begin;
+    EXPECT_EQ(time_of(kBytes, kBursty, &buckets, begin + 1), 4) << begin;
+    EXPECT_EQ(time_of(kBytes, kBursty, &buckets, begin + 20), 1) << begin;
+  }
 }
 
 /// A call that comes later in the order, but before it in time, loses no more than the burst.

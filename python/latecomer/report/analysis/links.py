@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_LONGEST = 100.0  # seconds that a message may occupy a link
 _CLOCK = 1e5  # seconds that the clock of the buckets counts before it begins anew
 
 
@@ -40,7 +41,8 @@ class Moves:
         self.at = at[order]
         self.mover = np.where(by_receiver, receive.rank, send.rank)[order].astype(np.int64)
         self.sender, self.receiver = node[send.rank[order]], node[receive.rank[order]]
-        self.bytes = messages.bytes[order].astype(float)
+        most = network.burst + _LONGEST / network.beta if network.beta > 0 else np.inf
+        self.bytes = np.clip(messages.bytes[order].astype(float), 0, most)
         self.bounds[1:] = np.searchsorted(self.at, last)
 
 
@@ -71,11 +73,12 @@ class Links:
             return
         self._passed = some.stop
         at = self.moves.at[some] - self.ahead[self.moves.mover[some]] - arrival
-        near = np.flatnonzero(np.abs(at) < _CLOCK) + some.start
-        self.buckets.pass_messages(
-            self.network, self.moves.sender[near], self.moves.receiver[near],
-            at[near - some.start] + self.began(arrival), self.moves.bytes[near],
-        )  # fmt: skip
+        near = np.flatnonzero(np.abs(at) < _CLOCK)
+        now = self.began(arrival)  # which may make new buckets
+        which = near + some.start
+        self.buckets.pass_messages(self.network, self.moves.sender[which],
+                                   self.moves.receiver[which], at[near] + now,
+                                   self.moves.bytes[which])  # fmt: skip
 
     def ended(self, later: float) -> None:
         """The last call ended so many seconds later than the buckets say."""

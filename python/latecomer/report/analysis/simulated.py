@@ -124,10 +124,10 @@ class Simulator:
             return None
         factor = 1.0
         for _ in range(_ROUNDS):
-            execute = self._executor(each, algorithm, factor)
+            made = {(each, algorithm): self._executor(each, algorithm, factor)}
             found = []
             for event in chosen:
-                found.append(self._after_last(each, execute, event, factor))
+                found.append(self._after_last((each, algorithm), event, factor, made))
                 if time.perf_counter() > until and len(found) > 1:
                     break
             factor *= float(np.clip(took / max(np.mean(found), 1e-9), 0.1, 10.0))
@@ -135,18 +135,36 @@ class Simulator:
                 break
         return float(np.clip(factor, 1e-3, 1e3))
 
-    def _after_last(self, each: CallClass, execute: Executes, event: int, factor: float) -> float:
-        """Mean exit minus last arrival, on links that the call before has used if it is of the
-        same class, and the messages since."""
+    def _after_last(
+        self,
+        kind: tuple[CallClass, str],
+        event: int,
+        factor: float,
+        made: dict[tuple[CallClass, str], Executes],
+    ) -> float:
+        """Mean exit minus last arrival of a call that is simulated as this class by this algorithm,
+        on links that the call before it, and the messages since, have used.
+
+        `made` keeps what simulates calls with this factor.
+        """
         links = Links(self.moves, self.nodes, self._costs(1.0 if self.known else factor))
-        first = event - 1 if event and self.collectives.classes[event - 1] == each else event
-        links.rest(first)
-        calls = list(range(first, event + 1))
-        for number, (_, came, measured) in zip(calls, self.collectives.some(calls), strict=True):
+        kinds = {event: kind} if event == 0 else {event - 1: self._kind(event - 1), event: kind}
+        numbers = [number for number, (each, _) in kinds.items() if each in self.simulated]
+        links.rest(numbers[0])
+        for number, (_, came, measured) in zip(
+            numbers, self.collectives.some(numbers), strict=True
+        ):
             links.before(number, came.min())
-            left = execute(came, links)
+            if kinds[number] not in made:
+                made[kinds[number]] = self._executor(*kinds[number], factor)
+            left = made[kinds[number]](came, links)
             links.ended(measured.max() - left.max())
         return float(left.mean() - came.max())
+
+    def _kind(self, event: int) -> tuple[CallClass, str]:
+        """The class of a call, and the algorithm of those that its server carried out."""
+        each = self.collectives.classes[event]
+        return each, NATIVE if self._served(event) == NATIVE else self._own(each)
 
     def links(self, speed: float) -> Links:
         """The links at rest, on a network so many times as fast."""
