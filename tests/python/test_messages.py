@@ -134,12 +134,16 @@ def test_odd_messages_are_as_without_the_library_and_in_the_trace(
 
 
 def check_times(file):
-    """Blocking calls begin where they are posted; those of a wait end together."""
+    """Blocking calls begin where they are posted, or later by the time between tests in vain;
+    those of a wait end together."""
     messages = file.messages
     apart = messages["flags"] & (NONBLOCKING | PERSISTENT) != 0
     matched = messages["flags"] & MATCHED_PROBE != 0
     blocking = ~apart & ~matched
-    assert (messages["begin"][blocking] == messages["posted"][blocking]).all()
+    began = messages["posted"] + messages["between"]
+    assert (messages["begin"][blocking] == began[blocking]).all()
+    tests = messages["what"] == native.WHAT.index("probe")
+    assert not messages["between"][blocking & ~tests].any()
     assert (messages["begin"][apart] > messages["posted"][apart]).all()
     assert {file.texts[int(each)].partition("+")[0] for each in messages["site"]} != {""}
     ends = Counter(messages["end"][apart].tolist())
