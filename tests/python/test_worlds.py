@@ -42,14 +42,16 @@ def test_worlds_that_had_faults_are_right(seed, ranks, steps):
 
 
 @pytest.mark.parametrize(
-    "seed",
+    ("seed", "steps", "kind"),
     [
-        3002844,  # MPI refuses a call with LATECOMER=observe
-        3013946,  # a rank waits for another to link after a call that took long
+        (3002844, 10, ["--dropin"]),  # MPI refuses a call with LATECOMER=observe
+        (3013946, 10, ["--dropin"]),  # a rank waits for another to link after a call that took long
+        (4207059, 20, []),  # MPI refuses a call, and a rank waits after a long one to compare calls
     ],
 )
-def test_worlds_of_the_dropin_library_that_had_faults_are_right(seed):
-    done = worlds("--seeds", f"{seed}-{seed}", "--ranks", "4", "--steps", "10", "--dropin")
+def test_worlds_on_hosts_and_of_the_dropin_library_that_had_faults_are_right(seed, steps, kind):
+    size = ["--ranks", "4", "--steps", str(steps)]
+    done = worlds("--seeds", f"{seed}-{seed}", *size, *kind)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -111,7 +111,8 @@ int check_reports(const Scheduler& scheduler, const MpiState& state, Findings& f
                                  ? "nothing"
                                  : said.substr(begin + 1, said.find('\n', begin + 1) - begin);
     static const std::regex named(
-        R"(waiting for .*\b(rank|node) [0-9]+|rank [0-9]+ of .*: this rank waits for it)");
+        R"(waiting for .*\b(rank|node) [0-9]+|rank [0-9]+ of .*: this rank waits for it|)"
+        R"(waiting for .*; MPI does not tell which)");
     if (!std::regex_search(line, named)) {
       findings.fault("rank " + std::to_string(rank) + ": waits in step " +
                      std::to_string(findings.at[rank]) + ", and says " + line);
