@@ -250,6 +250,15 @@ def test_what_is_not_known_stays_as_measured():
                if each.scenario.lateness == each.scenario.speed == 1)  # fmt: skip
 
 
+def test_no_answer_is_below_nothing():
+    """Costs so far off that the calls, simulated as they were, take far longer than the run."""
+    trace, run = simulated(30, one_late, served=0, name="ring")
+    found = what_if(trace, run, network="alpha=1s,beta=1ms", known=True, seconds=2)
+    assert not found.trusted
+    assert any("far longer than those of the run" in each.remark for each in found.answers)
+    assert all(each.replayed.seconds > 0 for each in found.answers if each.replayed)
+
+
 def test_what_takes_too_long_is_left_out_and_says_so():
     words = Words()
     times = arrivals_and_exits(30, 200)

@@ -63,6 +63,13 @@ class Links:
         self._first, self._passed = first, int(self.moves.bounds[first])
         self._origin = np.nan  # of the clock of the buckets
 
+    def use_up(self, time: float) -> None:
+        """No burst is left at this time."""
+        now, node = self.began(time), np.arange(max(self.nodes, default=-1) + 1)
+        whole = np.full(len(node), float(self.network.burst))
+        self.buckets.pass_messages(self.network, node, np.roll(node, 1), np.full(len(node), now),
+                                   whole)  # fmt: skip
+
     def before(self, event: int, arrival: float) -> None:
         """The messages that moved before a collective, since the last one or the stretch's begin.
 

@@ -35,6 +35,7 @@ _MOST_READ = 2000  # calls that a mean is taken of, ...
 _MOST_TIMES = 1 << 18  # ... with so many times
 _ROUNDS = 3  # of fitting
 _FEW = 3  # calls that costs can be fitted to
+_BEFORE = 8  # calls that may have used links up before one to which costs are fitted
 _PER_OPERATION = 2e-6  # seconds of simulating; about
 _SLOW_ABOVE = 32  # ranks: protocols take long
 _LEFT_OUT = ("native", "auto", "nodes", "fastest", "linear_tree", "linear_sync", "linear")
@@ -148,12 +149,14 @@ class Simulator:
         `made` keeps what simulates calls with this factor.
         """
         links = Links(self.moves, self.nodes, self._costs(1.0 if self.known else factor))
-        kinds = {event: kind} if event == 0 else {event - 1: self._kind(event - 1), event: kind}
+        first = max(event - _BEFORE, 0) if self.network.burst else event
+        kinds = {number: self._kind(number) for number in range(first, event)} | {event: kind}
         numbers = [number for number, (each, _) in kinds.items() if each in self.simulated]
         links.rest(numbers[0])
-        for number, (_, came, measured) in zip(
-            numbers, self.collectives.some(numbers), strict=True
-        ):
+        calls = self.collectives.some(numbers)
+        if first > 0:
+            links.use_up(calls[0][1].min())
+        for number, (_, came, measured) in zip(numbers, calls, strict=True):
             links.before(number, came.min())
             if kinds[number] not in made:
                 made[kinds[number]] = self._executor(*kinds[number], factor)

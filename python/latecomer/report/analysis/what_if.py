@@ -33,6 +33,7 @@ Stretch = tuple[float, float, "Floats", float, float]
 Places = tuple[tuple[int, int], ...]
 
 _FEWEST = 24  # calls that a replay needs
+_TOO_SLOW = "not known: simulated calls take far longer than those of the run"
 
 
 @dataclass(frozen=True)
@@ -282,7 +283,11 @@ class Replay:
                 return Answer(scenario, None, f"needs more time: --budget {more:.0f}")
             if calls < whole:  # as many for several questions: what is replayed is replayed once
                 calls = max(_FEWEST, 1 << calls.bit_length() - 1)
-            return Answer(scenario, self.run(scenario, calls, changed=changed))
+            found = self.run(scenario, calls, changed=changed)
+            # A difference between simulations that take longer than the run.
+            return (
+                Answer(scenario, found) if found.seconds > 0 else Answer(scenario, None, _TOO_SLOW)
+            )
         except (ValueError, RuntimeError) as error:
             return Answer(scenario, None, str(error))
 
