@@ -22,7 +22,7 @@ using namespace nb::literals;
 using Nodes = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Messages between calls, in this order: a row of each column is a message.
+/// Messages between calls, one after the other; a column of each of their properties.
 void pass_messages(LinkBuckets& buckets, const Network& network, const Nodes& from, const Nodes& to,
                    const Numbers& at, const Numbers& bytes) {
   for (const std::size_t length : {from.size(), to.size(), bytes.size()}) {

@@ -31,24 +31,28 @@ void VirtualNetwork::schedule(Ticks time, EventKind kind, Rank rank, std::size_t
   queue_of_events_.push({time, events_++, kind, rank, id});
 }
 
-/// Takes over the buckets that earlier calls left, and leaves them to later ones.
+/// Takes over the buckets that earlier calls left.
 void VirtualNetwork::begin_links() {
   const auto& [buckets, nodes, began] = options_.links;
-  for (std::size_t rank = 0; buckets != nullptr && rank < nodes.size(); ++rank) {
-    Port& port = ports_[static_cast<std::size_t>(link(static_cast<Rank>(rank)))];
-    const LinkBuckets::Link& left = buckets->at(nodes[rank]);
-    const Ticks later = to_ticks("begin of a call", began);
+  if (buckets == nullptr) return;
+  const Ticks later = to_ticks("begin of a call", began);
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    Port& port = ports_[static_cast<std::size_t>(link(rank))];
+    const LinkBuckets::Link& left = buckets->at(nodes[static_cast<std::size_t>(rank)]);
     port.out = left.out.counted_from(later);
     port.in = left.in.counted_from(later);
   }
 }
 
+/// Leaves the buckets to later calls.
 void VirtualNetwork::keep_links() const {
   const auto& [buckets, nodes, began] = options_.links;
-  for (std::size_t rank = 0; buckets != nullptr && rank < nodes.size(); ++rank) {
-    const Port& port = ports_[static_cast<std::size_t>(link(static_cast<Rank>(rank)))];
-    const Ticks earlier = -to_ticks("begin of a call", began);
-    buckets->at(nodes[rank]) = {port.out.counted_from(earlier), port.in.counted_from(earlier)};
+  if (buckets == nullptr) return;
+  const Ticks earlier = -to_ticks("begin of a call", began);
+  for (Rank rank = 0; rank < ranks_; ++rank) {
+    const Port& port = ports_[static_cast<std::size_t>(link(rank))];
+    buckets->at(nodes[static_cast<std::size_t>(rank)]) = {port.out.counted_from(earlier),
+                                                          port.in.counted_from(earlier)};
   }
 }
 

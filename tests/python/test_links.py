@@ -69,6 +69,27 @@ def test_other_algorithms_find_the_links_that_calls_and_messages_left(exchange):
     assert 40 * (0.001 + max(plan.simulate()["exits"])) < 0.85 * run
 
 
+def test_calls_of_two_sizes_in_turn_find_what_each_other_left():
+    """Back to back: links are never at rest, so that fits must know the calls before."""
+    counts, links, clock = (COUNT, COUNT // 4), core.LinkBuckets(RANKS), np.zeros(RANKS)
+    plans = [core.Plan(problem(ranks=RANKS, count=count), "ring", network=NETWORK)
+             for count in counts]  # fmt: skip
+    arrival, leave = ([], []), ([], [])
+    for call in range(60):
+        exits = plans[call % 2].simulate((clock - clock.min()).tolist(), links=links,
+                                         nodes=list(range(RANKS)), on_links=clock.min())["exits"]  # fmt: skip
+        arrival[call % 2].append(clock)
+        clock = clock.min() + np.array(exits)
+        leave[call % 2].append(clock)
+    words = Words()
+    trace = trace_of([group_of(np.array(came), np.array(left), words, size=4 * count, served=1,
+                               name="native")
+                      for came, left, count in zip(arrival, leave, counts, strict=True)], words)  # fmt: skip
+    found = what_if(trace, analyse(trace).run_seconds, network=f"{COSTS},burst=128KiB", known=True,
+                    native="ring", seconds=4, only=("ring",))  # fmt: skip
+    assert found.simulator_error == pytest.approx(0, abs=0.05)
+
+
 def some_moves(nodes=(0, 1, 2, 3), costs="eager=100,burst=1KiB", size=(100, 101, 101)):
     """A short message, a long one whose receiver comes later, and one whose sender does."""
     site = np.full(3, -1, np.int32)
@@ -152,9 +173,9 @@ def test_a_stretch_begins_at_rest_and_without_the_messages_before_it():
     links.rest(0)
     assert links.buckets is before
     links.rest(2)
-    assert links.buckets is not before
     assert not links.ahead.any()
     links.began(0.0)
+    assert links.buckets is not before
     links.buckets = Recorded()
     links.before(2, 6.5)
     assert links.buckets.passed == [(2, 0, 6.0)]

@@ -71,45 +71,36 @@ int begin_min(void* values, std::size_t count, MPI_Datatype type, MPI_Comm comm,
   });
 }
 
-/// How ranks wait for each other's reviews.
-struct ReviewWait {
-  const CommState& state;
-  Seconds at_most;
-
-  void report() const {
-    log_line(describe(state.comm) + ", call " + std::to_string(state.calls) + ", rank " +
-             std::to_string(state.rank) +
-             ": waiting for other ranks to compare their last calls; MPI does not tell which have "
-             "not come");
-  }
-};
-
-/// True if the request ended well, in time.
-bool ends_in_time(MPI_Request& request, const ReviewWait& wait) {
+/// True if all ranks' reviews came well, within so many seconds. Says if that takes long.
+bool ends_within(MPI_Request& request, const CommState& state, Seconds at_most) {
   int code = MPI_SUCCESS;
   const auto ended = [&] {
     int done = 0;
     code = UserCode::run([&] { return PMPI_Test(&request, &done, MPI_STATUS_IGNORE); });
     return done != 0 || code != MPI_SUCCESS;
   };
-  const Seconds silent = std::min(wait.state.tuning.long_wait, wait.at_most);
+  const Seconds silent = std::min(state.tuning.long_wait, at_most);
   if (wait_until(ended, silent)) return code == MPI_SUCCESS;
-  if (silent == wait.at_most) return false;
-  wait.report();
-  return wait_until(ended, wait.at_most - silent) && code == MPI_SUCCESS;
+  if (silent == at_most) return false;
+  log_line(describe(state.comm) + ", call " + std::to_string(state.calls) + ", rank " +
+           std::to_string(state.rank) +
+           ": waiting for other ranks to compare their last calls; MPI does not tell which have "
+           "not come");
+  return wait_until(ended, at_most - silent) && code == MPI_SUCCESS;
 }
 
 /// True if all ranks merged their reviews of the same subject. Who waits in vain leaves its part of
 /// both reductions: a rank that comes later finds that nobody accepts. Who has the reviews of all
 /// waits for the verdict: all have come, and all give one.
-bool merge_reviews(MPI_Comm comm, std::uint64_t subject, Review& review, const ReviewWait& wait) {
+bool merge_reviews(const CommState& state, std::uint64_t subject, Review& review, Seconds at_most) {
+  const MPI_Comm comm = state.comm;
   auto ours = std::make_unique<Reductions>();
   ours->review = review;
   const auto values = ours->review.values();
   if (begin_min(values.data(), values.size(), MPI_DOUBLE, comm, ours->reviewing) != MPI_SUCCESS) {
     return false;
   }
-  const bool all_came = ends_in_time(ours->reviewing, wait);
+  const bool all_came = ends_within(ours->reviewing, state, at_most);
   const auto about = static_cast<std::int64_t>(subject >> 1);
   ours->verdict = {all_came ? 1 : 0, about, -about};
   const int code = begin_min(ours->verdict.data(), 3, MPI_INT64_T, comm, ours->agreeing);
@@ -134,7 +125,7 @@ bool review_by_reductions(CommState& state, const CallClass& call_class, Review&
   const std::array<std::uint64_t, 2> subject = {call_class.key, call_class.calls};
   const bool merged = [&] {
     const ReleasedCommLock released(state.lock);
-    return merge_reviews(state.comm, fnv1a(std::span(subject)), review, {state, at_most});
+    return merge_reviews(state, fnv1a(std::span(subject)), review, at_most);
   }();
   if (merged) return true;
   state.reviews_missed = true;

@@ -32,6 +32,7 @@ struct Sleeps {
   /// The sleep after a wait of `waited`, where a poll costs `cost` of processor time, and the wait
   /// is expected to last for another `left`; 0: that is not known. Returns 0: yield instead.
   [[nodiscard]] Seconds after(Seconds waited, Seconds cost, Seconds left = 0) const;
+  /// Those of one of so many ranks.
   [[nodiscard]] constexpr Sleeps among(int all) const {
     Sleeps sleeps = *this;
     sleeps.ranks = all;

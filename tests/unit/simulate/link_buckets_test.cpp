@@ -1,4 +1,4 @@
-// What a call leaves of the links' bursts to the next one.
+// Calls find the bursts of links as earlier ones left them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

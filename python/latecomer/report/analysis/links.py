@@ -1,4 +1,4 @@
-"""What messages and calls leave of the bursts of links, while a job is gone through again."""
+"""The bursts of links while a job is gone through again: messages and calls use them up."""
 
 from __future__ import annotations
 
@@ -58,17 +58,9 @@ class Links:
         """Collective `first` begins another stretch of the trace, unless it began this one."""
         if first == self._first:
             return
-        self.buckets = core.LinkBuckets(max(self.nodes, default=-1) + 1)
         self.ahead = np.zeros(len(self.nodes))  # by how much ranks are ahead of what was measured
         self._first, self._passed = first, int(self.moves.bounds[first])
-        self._origin = np.nan  # of the clock of the buckets
-
-    def use_up(self, time: float) -> None:
-        """No burst is left at this time."""
-        now, node = self.began(time), np.arange(max(self.nodes, default=-1) + 1)
-        whole = np.full(len(node), float(self.network.burst))
-        self.buckets.pass_messages(self.network, node, np.roll(node, 1), np.full(len(node), now),
-                                   whole)  # fmt: skip
+        self._origin = np.nan  # of the clock of the buckets, which began() makes
 
     def before(self, event: int, arrival: float) -> None:
         """The messages that moved before a collective, since the last one or the stretch's begin.

@@ -35,7 +35,7 @@ _MOST_READ = 2000  # calls that a mean is taken of, ...
 _MOST_TIMES = 1 << 18  # ... with so many times
 _ROUNDS = 3  # of fitting
 _FEW = 3  # calls that costs can be fitted to
-_BEFORE = 8  # calls that may have used links up before one to which costs are fitted
+_BEFORE = 4  # calls that may have used links up before one to which costs are fitted
 _PER_OPERATION = 2e-6  # seconds of simulating; about
 _SLOW_ABOVE = 32  # ranks: protocols take long
 _LEFT_OUT = ("native", "auto", "nodes", "fastest", "linear_tree", "linear_sync", "linear")
@@ -144,7 +144,7 @@ class Simulator:
         made: dict[tuple[CallClass, str], Executes],
     ) -> float:
         """Mean exit minus last arrival of a call that is simulated as this class by this algorithm,
-        on links that the call before it, and the messages since, have used.
+        on links that the calls and messages before it have used.
 
         `made` keeps what simulates calls with this factor.
         """
@@ -152,17 +152,23 @@ class Simulator:
         first = max(event - _BEFORE, 0) if self.network.burst else event
         kinds = {number: self._kind(number) for number in range(first, event)} | {event: kind}
         numbers = [number for number, (each, _) in kinds.items() if each in self.simulated]
-        links.rest(numbers[0])
-        calls = self.collectives.some(numbers)
-        if first > 0:
-            links.use_up(calls[0][1].min())
-        for number, (_, came, measured) in zip(numbers, calls, strict=True):
+        links.rest(first)
+        after = 0.0
+        for number, (_, came, measured) in zip(
+            numbers, self.collectives.some(numbers), strict=True
+        ):
             links.before(number, came.min())
-            if kinds[number] not in made:
-                made[kinds[number]] = self._executor(*kinds[number], factor)
-            left = made[kinds[number]](came, links)
+            try:
+                if kinds[number] not in made:
+                    made[kinds[number]] = self._executor(*kinds[number], factor)
+                left = made[kinds[number]](came, links)
+            except (ValueError, RuntimeError):  # no algorithm takes the problem
+                if number == event:
+                    raise
+                continue
             links.ended(measured.max() - left.max())
-        return float(left.mean() - came.max())
+            after = float(left.mean() - came.max())
+        return after
 
     def _kind(self, event: int) -> tuple[CallClass, str]:
         """The class of a call, and the algorithm of those that its server carried out."""

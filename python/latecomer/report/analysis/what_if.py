@@ -286,7 +286,7 @@ class Replay:
             found = self.run(scenario, calls, changed=changed)
             # A difference between simulations that take longer than the run.
             return (
-                Answer(scenario, found) if found.seconds > 0 else Answer(scenario, None, _TOO_SLOW)
+                Answer(scenario, found) if found.seconds >= 0 else Answer(scenario, None, _TOO_SLOW)
             )
         except (ValueError, RuntimeError) as error:
             return Answer(scenario, None, str(error))
