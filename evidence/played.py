@@ -4,9 +4,10 @@ A rank is a generator of what it does: ("compute", seconds); ("send", rank), ("i
 ("receive", rank), ("ireceive", rank); ("wait",) for all that it posted; ("poll", rank, seconds): a
 receive by calls that test, with this time between them; ("probe", rank) for what is received next;
 ("hidden send", rank) and ("hidden receive", rank), by calls that the trace tells only the time of;
-("allreduce", group) and ("bcast", group, root), where a group is a tuple of ranks, and without one
-all ranks meet; ("iallreduce",) of all, which ("finish",) completes. A last word "at=NAME" names the
-place in the program. What ranks wait for follows from MPI's rules, simply and slowly.
+("allreduce", group), ("bcast", group, root) and ("reduce", group, root), where a group is a tuple
+of ranks, and without one all ranks meet; ("iallreduce",) of all, which ("finish",) completes. A
+last word "at=NAME" names the place in the program. What ranks wait for follows from MPI's rules,
+simply and slowly.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from latecomer.report.trace.model import UNKNOWN, Group, Others, Probes, Side, T
 
 LATENCY = 50e-6  # seconds
 TEST = 1e-6  # seconds in a call that tests
+COLLECTIVES = ("allreduce", "bcast", "reduce")
 
 Op = tuple[Any, ...]
 
@@ -81,14 +83,14 @@ class Played:
     ) -> None:
         self.rendezvous, self.weak, self.slow = rendezvous, weak, slow or {}
         self.ranks = [_Rank(iter(program)) for program in programs]
-        self.all = tuple(range(len(programs)))
+        self.all = tuple(range(len(self.ranks)))
         self.posted: dict[tuple[bool, tuple[int, int, bool]], list[_Posted]] = defaultdict(list)
         self.done: list[_Posted] = []
         self.probed: list[tuple[_Posted, int]] = []  # and of which receive of its pair
         # By group: of each call what it is, and by rank its arrival, its exit and its place.
         self.calls: dict[tuple[int, ...], list[dict[int, list[Any]]]] = defaultdict(list)
         self.begun: list[dict[int, list[Any]]] = []  # the same of those that another call completes
-        self.names: dict[tuple[tuple[int, ...], int], str] = {}
+        self.names: dict[tuple[tuple[int, ...], int], tuple[str, int]] = {}  # and the root's place
         self.counts: dict[tuple[tuple[int, ...], int], int] = defaultdict(int)
         self._play()
 
@@ -139,13 +141,14 @@ class Played:
             self.begun += [{}] if len(self.begun) == rank.started else []
             self.begun[rank.started][number] = [rank.clock, None, None, rank.site]
             rank.started += 1
-        elif name in ("allreduce", "bcast"):
+        elif name in COLLECTIVES:
             group = words[1] if len(words) > 1 else self.all
+            root = UNKNOWN if name == "allreduce" else group.index(_root(group, words[1:]))
             rank.call = self.counts[group, number]
             self.counts[group, number] += 1
             while len(self.calls[group]) <= rank.call:
                 self.calls[group].append({})
-            self.names[group, rank.call] = name
+            self.names[group, rank.call] = name, root
             self.calls[group][rank.call][number] = [rank.clock, None, rank.site]
         return True
 
@@ -163,7 +166,7 @@ class Played:
         elif name == "finish":
             if not self._finish(number, rank):
                 return False
-        elif name in ("allreduce", "bcast") and not self._leave(number, rank, name, arguments):
+        elif name in COLLECTIVES and not self._leave(number, rank, name, arguments):
             return False
         rank.doing = None
         return True
@@ -224,15 +227,13 @@ class Played:
     def _leave(self, number: int, rank: _Rank, name: str, arguments: list[Any]) -> bool:
         group = arguments[0] if arguments else self.all
         there = self.calls[group][rank.call]
-        if name == "allreduce":
-            if len(there) < len(group):
-                return False
-            last = max(arrival for arrival, _, _ in there.values())
-        else:
-            root = arguments[1] if len(arguments) > 1 else group[0]
-            if root not in there:
-                return False
-            last = max(there[root][0], there[number][0])
+        awaited = group
+        if name != "allreduce":
+            root = _root(group, arguments)
+            awaited = (root, number) if name == "bcast" else group if number == root else (number,)
+        if any(each not in there for each in awaited):
+            return False
+        last = max(there[each][0] for each in awaited)
         rank.clock = there[number][1] = last + LATENCY
         return True
 
@@ -284,32 +285,36 @@ class Played:
         times = np.array([[call[rank][:3] for rank in self.all] for call in self.begun], float)
         sites = [call[0][3] for call in self.begun]
         group = _group("MPI_COMM_WORLD", self.all, times[:, :, ::2],
-                       ["iallreduce"] * len(sites), sites, words)  # fmt: skip
+                       [("allreduce", UNKNOWN)] * len(sites), sites, words)  # fmt: skip
         return [replace(group, completed=times[:, :, 1])]
 
 
 def _group(
-    name: str, members: tuple[int, ...], times: Any, texts: list[str], sites: list[str],
-    words: Words,
+    name: str, members: tuple[int, ...], times: Any, texts: list[tuple[str, int]],
+    sites: list[str], words: Words,
 ) -> Group:  # fmt: skip
-    """Calls of these names and sites; `times`: arrivals and exits, of shape (calls, ranks, 2)."""
+    """Calls of these names, with their roots, and sites; `times`: arrivals and exits, of shape
+    (calls, ranks, 2)."""
     count = len(texts)
-    unknown = np.full(count, UNKNOWN, np.int32)
     return Group(
         name=name,
         members=np.array(members, np.int32),
         sequence=np.arange(count, dtype=np.int64),
-        collective=np.array([words.place(text) for text in texts], np.int32),
+        collective=np.array([words.place(text) for text, _ in texts], np.int32),
         bytes=np.full(count, 1 << 20, np.int64),
         element_bytes=np.full(count, 8, np.int32),
         operator=np.full(count, words.place("sum"), np.int32),
-        root=unknown,
+        root=np.array([root for _, root in texts], np.int32),
         site=np.array([words.place(site) for site in sites], np.int32),
         algorithm=np.full(count, words.place("native"), np.int32),
         served=np.ones(count, np.int8),
         arrival=times[:, :, 0],
         exit=times[:, :, 1],
     )
+
+
+def _root(group: tuple[int, ...], arguments: Sequence[Any]) -> int:
+    return arguments[1] if len(arguments) > 1 else group[0]
 
 
 def _side(own: Sequence[_Posted], words: Words) -> Side:

@@ -27,11 +27,15 @@ using Replay = std::tuple<double, double, std::vector<double>, double, double>;
 /// A job whose columns are NumPy arrays, which it keeps alive.
 class PyTracedJob {
  public:
-  PyTracedJob(Numbers rank, Times begin, Times end, Numbers place, Numbers cause, Numbers meets,
-              Times beyond, Numbers post_rank, Times post_time, Numbers post_next, Numbers order,
-              Times start)
-      : numbers_{std::move(rank),      std::move(place),     std::move(cause), std::move(meets),
-                 std::move(post_rank), std::move(post_next), std::move(order)},
+  PyTracedJob(Numbers rank, Times begin, Times end, Numbers place, Numbers cause,
+              Numbers others_first, Numbers others, Numbers meeting, Numbers meets, Times beyond,
+              Numbers post_rank, Times post_time, Numbers post_next, Numbers came_first,
+              Numbers came, Numbers by_all, Numbers order, Times start)
+      : numbers_{std::move(rank),         std::move(place),     std::move(cause),
+                 std::move(others_first), std::move(others),    std::move(meeting),
+                 std::move(meets),        std::move(post_rank), std::move(post_next),
+                 std::move(came_first),   std::move(came),      std::move(by_all),
+                 std::move(order)},
         times_{std::move(begin), std::move(end), std::move(beyond), std::move(post_time),
                std::move(start)} {}
 
@@ -65,7 +69,7 @@ class PyTracedJob {
     };
     std::vector<Replay> found;
     for (Replayed& each : latecomer::replay(
-             job(), {view(less), moving, {view(first), view(calls), carry_out}}, some)) {
+             job(), {view(less), moving, {{view(first), view(calls)}, carry_out}}, some)) {
       found.emplace_back(each.from, each.until, std::move(each.ahead), each.waiting, each.moving);
     }
     return found;
@@ -73,16 +77,25 @@ class PyTracedJob {
 
  private:
   [[nodiscard]] TracedJob job() const {
-    const auto& [rank, place, cause, meets, post_rank, post_next, order] = numbers_;
+    const auto& [rank, place, cause, others_first, others, meeting, meets, post_rank, post_next,
+                 came_first, came, by_all, order] = numbers_;
     const auto& [begin, end, beyond, post_time, start] = times_;
-    return {
-        {view(rank), view(begin), view(end), view(place), view(cause), view(meets), view(beyond)},
-        {view(post_rank), view(post_time), view(post_next)},
-        view(order),
-        view(start)};
+    return {{view(rank),
+             view(begin),
+             view(end),
+             view(place),
+             view(cause),
+             {view(others_first), view(others)},
+             view(meeting),
+             view(meets),
+             view(beyond)},
+            {view(post_rank), view(post_time), view(post_next)},
+            {{view(came_first), view(came)}, view(by_all)},
+            view(order),
+            view(start)};
   }
 
-  std::array<Numbers, 7> numbers_;
+  std::array<Numbers, 13> numbers_;
   std::array<Times, 5> times_;
 };
 
@@ -90,10 +103,11 @@ class PyTracedJob {
 
 void bind_origin(nb::module_& module) {
   nb::class_<PyTracedJob>(module, "TracedJob")
-      .def(nb::init<Numbers, Times, Times, Numbers, Numbers, Numbers, Times, Numbers, Times,
-                    Numbers, Numbers, Times>(),
-           nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "meets"_a, "beyond"_a,
-           "post_rank"_a, "post_time"_a, "post_next"_a, "order"_a, "start"_a)
+      .def(nb::init<Numbers, Times, Times, Numbers, Numbers, Numbers, Numbers, Numbers, Numbers,
+                    Times, Numbers, Times, Numbers, Numbers, Numbers, Numbers, Numbers, Times>(),
+           nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "others_first"_a,
+           "others"_a, "meeting"_a, "meets"_a, "beyond"_a, "post_rank"_a, "post_time"_a,
+           "post_next"_a, "came_first"_a, "came"_a, "by_all"_a, "order"_a, "start"_a)
       .def("origins", &PyTracedJob::origins)
       .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "moving"_a, "first"_a,
            "calls"_a, "exits"_a.none(), "stretches"_a);

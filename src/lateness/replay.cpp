@@ -31,26 +31,75 @@ void check(const TracedJob& job, const Change& change, std::span<const Stretch> 
   }
 }
 
+/// When a call could go on: as it was measured, and now.
+struct Ready {
+  Seconds was;
+  Seconds now;
+
+  void also(Seconds other_was, Seconds other_now) {
+    was = std::max(was, other_was);
+    now = std::max(now, other_now);
+  }
+};
+
+/// Collectives that stay as they were, in which ranks wait for all members: another one may be the
+/// last now.
+class Met {
+ public:
+  explicit Met(const TracedJob& job)
+      : job_(job),
+        came_(job.meetings.came.size(), 0),
+        last_(job.meetings.came.size(), {-kNever, -kNever}) {}
+
+  /// When this call can go on, if it waits in a meeting. `entered(call)` and `posted(post)` say
+  /// when a member comes now. Only those count that came before the call ended, or all.
+  template <class Entered, class Posted>
+  [[nodiscard]] Ready ready(std::size_t call, Entered&& entered, Posted&& posted) {
+    const auto number = static_cast<std::size_t>(job_.calls.meeting[call]);
+    const auto members = job_.meetings.came[number];
+    const Seconds end = job_.calls.end[call];
+    const bool by_all = job_.meetings.by_all[number] != 0;
+    Ready& last = last_[number];
+    for (std::size_t& next = came_[number]; next < members.size(); ++next) {
+      const auto which = static_cast<std::size_t>(members[next] >> 1);
+      const bool enters = (members[next] & 1) != 0;
+      const Seconds came = enters ? job_.calls.begin[which] : job_.posts.time[which];
+      if (!by_all && !(came < end)) break;
+      last.also(came, enters ? entered(which) : posted(which));
+    }
+    // Where clocks are off it seems to have left before the last one came.
+    const Seconds off = std::max(last.was - end, 0.0);
+    return {last.was - off, last.now - off};
+  }
+
+ private:
+  static constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
+
+  const TracedJob& job_;
+  std::vector<std::size_t> came_;  // by meeting: how many members have come
+  std::vector<Ready> last_;        // ... and the last of them
+};
+
 /// The members of the collectives that are carried out anew.
 class Anew {
  public:
   Anew(const CarriedOut& anew, std::size_t calls) : anew_(anew) {
-    if (anew.first.empty()) return;
+    if (anew.calls.size() == 0) return;
     check_places(calls);
     member_.assign(calls, -1);
     number_.resize(calls);
-    exits_.resize(size());
-    arrivals_.resize(size());
-    in_order_.resize(size());
-    for (std::size_t number = 0; number < size(); ++number) {
+    for (std::size_t number = 0; number < anew.calls.size(); ++number) {
       std::int64_t place = 0;
-      for (const std::int64_t call : members(number)) {
+      for (const std::int64_t call : anew.calls[number]) {
         const auto at = static_cast<std::size_t>(call);
         if (member_[at] >= 0) throw Error("call", std::to_string(call), "in one collective");
         member_[at] = place++;
         number_[at] = number;
       }
     }
+    exits_.resize(anew.calls.size());
+    arrivals_.resize(anew.calls.size());
+    in_order_.resize(anew.calls.size());
   }
 
   [[nodiscard]] bool has(std::size_t call) const { return !member_.empty() && member_[call] >= 0; }
@@ -60,7 +109,7 @@ class Anew {
     const std::size_t number = number_[call];
     if (!exits_[number].empty()) return;
     std::vector<Seconds>& arrivals = arrivals_[number];
-    for (const std::int64_t each : members(number)) {
+    for (const std::int64_t each : anew_.calls[number]) {
       arrivals.push_back(arrive(static_cast<std::size_t>(each)));
     }
     exits_[number] = anew_.exits(number, arrivals);
@@ -84,20 +133,9 @@ class Anew {
   }
 
  private:
-  [[nodiscard]] std::size_t size() const { return anew_.first.size() - 1; }
-  [[nodiscard]] std::span<const std::int64_t> members(std::size_t number) const {
-    const auto begin = static_cast<std::size_t>(anew_.first[number]);
-    return anew_.calls.subspan(begin, static_cast<std::size_t>(anew_.first[number + 1]) - begin);
-  }
   void check_places(std::size_t calls) const {
-    std::int64_t before = 0;
-    for (const std::int64_t first : anew_.first) {
-      const bool in_order =
-          first >= before && static_cast<std::size_t>(first) <= anew_.calls.size();
-      if (!in_order) throw Error("first call of a collective", std::to_string(first), "in order");
-      before = first;
-    }
-    for (const std::int64_t call : anew_.calls) {
+    check_lists(anew_.calls, "call of a collective");
+    for (const std::int64_t call : anew_.calls.numbers) {
       if (call < 0 || static_cast<std::size_t>(call) >= calls) {
         throw Error("call of a collective", std::to_string(call), "one of the job");
       }
@@ -118,6 +156,7 @@ class Replaying {
       : job_(job),
         change_(change),
         pass_(job, change.less),
+        met_(job),
         anew_(change.anew, job.calls.rank.size()),
         ahead_(job.start.size(), 0),
         of_post_(job.posts.rank.size(), kNotPosted) {}
@@ -125,7 +164,12 @@ class Replaying {
   void skip(std::size_t begin, std::size_t end) {
     pass_.run(
         begin, end, [](std::size_t, Seconds) {}, [this](std::size_t post) { of_post_[post] = 0; },
-        [](std::size_t) {});
+        [this](std::size_t call) {
+          if (job_.calls.meeting[call] < 0) return;
+          static_cast<void>(met_.ready(
+              call, [this](std::size_t each) { return job_.calls.begin[each]; },
+              [this](std::size_t post) { return job_.posts.time[post]; }));
+        });
   }
   Replayed run(const Stretch& stretch) {
     found_ = {};
@@ -156,17 +200,26 @@ class Replaying {
     anew_.carry_out(call, [this](std::size_t each) { return arrival(each); });
     return anew_.exit(call, came);
   }
-  [[nodiscard]] Anew::Exit as_it_was(std::size_t call, Seconds came) const {
+  Anew::Exit as_it_was(std::size_t call, Seconds came) {
     const WaitingCalls& calls = job_.calls;
-    Seconds was = calls.begin[call];
-    Seconds ready = came;
-    if (const std::int64_t cause = calls.cause[call]; cause >= 0) {
-      const auto post = static_cast<std::size_t>(cause);
-      const Seconds posted = std::min(job_.posts.time[post], calls.end[call]);
-      ready = std::max(ready, posted - ahead_of(post));
-      was = std::max(was, posted);
+    Ready ready{calls.begin[call], came};
+    if (calls.cause[call] >= 0) wait(ready, calls.cause[call], calls.end[call]);
+    if (calls.others.size() != 0) {
+      for (const std::int64_t post : calls.others[call]) wait(ready, post, calls.end[call]);
     }
-    return {ready, ready + (calls.end[call] - was) * change_.moving};
+    if (calls.meeting[call] >= 0) {
+      const Ready last = met_.ready(
+          call, [this](std::size_t each) { return arrival(each); },
+          [this](std::size_t post) { return job_.posts.time[post] - ahead_of(post); });
+      ready.also(last.was, last.now);
+    }
+    return {ready.now, ready.now + (calls.end[call] - ready.was) * change_.moving};
+  }
+  /// For a post, in a call that ended then.
+  void wait(Ready& ready, std::int64_t post, Seconds end) const {
+    const auto which = static_cast<std::size_t>(post);
+    const Seconds posted = std::min(job_.posts.time[which], end);
+    ready.also(posted, posted - ahead_of(which));
   }
   /// When a rank comes to a call.
   Seconds arrival(std::size_t call) {
@@ -182,6 +235,7 @@ class Replaying {
   const TracedJob& job_;
   const Change& change_;
   TracedPass pass_;
+  Met met_;
   Anew anew_;
   std::vector<Seconds> ahead_;    // by rank
   std::vector<Seconds> of_post_;  // by post: by how much that was ahead

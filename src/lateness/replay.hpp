@@ -12,11 +12,9 @@
 
 namespace latecomer {
 
-/// Collectives that are carried out anew. Number i has the calls `calls[first[i]]` to
-/// `calls[first[i + 1]]`, one of each member. Each call is in one collective at most.
+/// Collectives that are carried out anew. Each call is in one of them at most.
 struct CarriedOut {
-  std::span<const std::int64_t> first;  // empty: there are none
-  std::span<const std::int64_t> calls;
+  Lists calls;  // of each collective, one of each member
   /// The exits of collective `number` in seconds, for arrivals in seconds; one a member.
   std::function<std::vector<Seconds>(std::size_t number, std::span<const Seconds> arrivals)> exits;
 };

@@ -19,11 +19,32 @@ def random_job(own):
     def numbers(count, least, below):
         return np.array([own.randrange(least, below) for _ in range(count)], np.int64)
 
+    def lists(count, least, below):
+        owner = np.sort(numbers(own.randrange(2 * count + 1) if below else 0, 0, max(count, 1)))
+        first = np.searchsorted(owner, np.arange(count + 1))
+        return first, numbers(len(owner), least, max(below, 1))
+
+    def came(meetings):
+        moments = [2 * post for post in range(posts)] + [2 * call + 1 for call in range(calls)]
+        times = [*post_time, *begin]
+        first, flat = [0], []
+        for _ in range(meetings):
+            some = own.sample(range(len(moments)), own.randrange(min(len(moments), 6) + 1))
+            flat += [moments[at] for at in sorted(some, key=lambda at: times[at])]
+            first.append(len(flat))
+        return np.array(first), np.array(flat, np.int64)
+
+    meetings = own.randrange(4)
+    others_first, others = lists(calls, 0, posts)
+    came_first, members = came(meetings)
     order = np.array([2 * post for post in range(posts)] + [2 * call + 1 for call in range(calls)])
     times = np.concatenate([post_time, end])
     return {
         "rank": numbers(calls, 0, ranks), "begin": begin, "end": np.array(end, float),
         "place": numbers(calls, 0, places), "cause": numbers(calls, -1, max(posts, 0)),
+        "others_first": others_first, "others": others,
+        "meeting": numbers(calls, -1, meetings),
+        "came_first": came_first, "came": members, "by_all": numbers(meetings, 0, 2),
         "meets": numbers(calls, 0, 2),
         "beyond": np.array([own.choice((0.0, own.random(), 1.0)) for _ in range(calls)]),
         "post_rank": numbers(posts, 0, ranks), "post_time": post_time,
@@ -117,6 +138,11 @@ WRONG = {
     "cause": (99, "cause of a call"),
     "post_rank": (-1, "rank of a post"),
     "post_next": (99, "next call of a post"),
+    "others": (99, "further post of a call"),
+    "others_first": (999, "first further post of a call"),
+    "meeting": (9, "meeting of a call"),
+    "came": (999, "member of a meeting"),
+    "came_first": (999, "first member of a meeting"),
     "order": (999, "place in the order"),
 }
 

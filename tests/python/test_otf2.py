@@ -226,6 +226,16 @@ def test_events_before_the_cut_of_a_rank_are_used(tmp_path):
     assert any("traces/1.evt" in each for each in remarks)
 
 
+def test_a_file_with_too_few_events_is_named(tmp_path):
+    """So it seems where a file was cut, and the library sees an end in what its memory holds."""
+    folder, shorter = (write(tmp_path / name, calls=calls)
+                       for name, calls in (("archive", 20), ("shorter", 10)))  # fmt: skip
+    shutil.copy(shorter / "traces/1.evt", folder / "traces/1.evt")
+    calls, _, remarks = _used(folder)
+    assert calls[3] == 10
+    assert any("traces/1.evt" in each for each in remarks)
+
+
 @pytest.mark.parametrize("part", ["traces.otf2", "traces.def", "traces/0.def", "traces/0.evt"])
 def test_the_file_that_was_cut_is_named(tmp_path, part):
     """At each seventh byte of an archive of two ranks: of one alone no call can be used."""

@@ -19,9 +19,11 @@ class Slow:
         self.members = {call: (number, place) for number, calls in enumerate(collectives)
                         for place, call in enumerate(calls)}  # fmt: skip
         self.collectives, self.carried_out = collectives, {}
+        self.came = [[] for _ in job["by_all"]]
 
     def run(self, begin, end, *, inside):
         """A stretch, as Replayed; outside of one nothing is earlier."""
+        self.inside = inside
         if inside:
             self.ahead = [0.0] * self.ranks
         self.waited = self.moved = 0.0
@@ -53,16 +55,47 @@ class Slow:
             self.waited += ready - came
             self.moved += left - ready
             self.ahead[rank] = end - left
+        elif job["meeting"][call] >= 0:
+            self.last_in(job["meeting"][call], end)
         self.since[rank] = max(self.since[rank], end)
 
     def as_it_was(self, call, came):
         job = self.job
-        cause, was, ready = job["cause"][call], job["begin"][call], came
-        if cause >= 0:
-            posted = min(job["post_time"][cause], job["end"][call])
-            earlier = self.posts.get(cause, self.ahead[job["post_rank"][cause]])
-            was, ready = max(was, posted), max(ready, posted - earlier)
-        return ready, ready + self.moving * (job["end"][call] - was)
+        begin, end = job["begin"][call], job["end"][call]
+        first = job["others_first"][call : call + 2]
+        posts = job["others"][first[0] : first[1]].tolist()
+        if job["cause"][call] >= 0:
+            posts.append(job["cause"][call])
+        was = [min(job["post_time"][post], end) for post in posts]
+        now = [time - self.earlier(post) for time, post in zip(was, posts, strict=True)]
+        if (meeting := job["meeting"][call]) >= 0 and (last := self.last_in(meeting, end)):
+            off = max(last[0] - end, 0.0)
+            was.append(last[0] - off)
+            now.append(last[1] - off)
+        ready = max([came, *now])
+        return ready, ready + self.moving * (end - max([begin, *was]))
+
+    def earlier(self, post):
+        return self.posts.get(post, self.ahead[self.job["post_rank"][post]])
+
+    def last_in(self, meeting, end):
+        """When the last member came before then, as it was and as it is; None: nobody did."""
+        job, came = self.job, self.came[meeting]
+        first = job["came_first"][meeting : meeting + 2]
+        for moment in job["came"][first[0] : first[1]].tolist()[len(came) :]:
+            number = moment // 2
+            time = job["begin" if moment % 2 else "post_time"][number]
+            if time >= end and not job["by_all"][meeting]:
+                break
+            if not self.inside:
+                now = time
+            elif moment % 2:
+                self.compute(job["rank"][number], time, number, True)
+                now = time - self.ahead[job["rank"][number]]
+            else:
+                now = time - self.earlier(number)
+            came.append((time, now))
+        return tuple(max(column) for column in zip(*came, strict=True)) if came else None
 
     def anew(self, call, came):
         job = self.job

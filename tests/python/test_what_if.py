@@ -1,5 +1,6 @@
 """The what-if: a replay of what was measured is what was measured, and simple cases by hand."""
 
+import random
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -309,6 +310,53 @@ def test_a_pipeline_serialises():
     found = what_if(trace, analyse(trace).run_seconds, seconds=0.2).efficiency
     assert found.load_balance == pytest.approx(1, abs=0.01)
     assert found.serialisation == pytest.approx(0.25, abs=0.01)
+
+
+def random_step(own, ranks):
+    """What each rank does in turn; computation is a number."""
+    everybody = tuple(range(ranks))
+    cut, root, reach = own.randint(1, ranks - 1), own.randrange(ranks), own.choice((1, ranks))
+    parts = [everybody[:cut] if rank < cut else everybody[cut:] for rank in everybody]
+    peers = [[peer for peer in everybody if 0 < (peer - rank) % ranks <= reach
+              or 0 < (rank - peer) % ranks <= reach] for rank in everybody]  # fmt: skip
+    kind = own.choice(("allreduce", "group", "bcast", "reduce", "overlap", "messages"))
+    return [[own.expovariate(100), *{
+        "allreduce": [("allreduce",)],
+        "group": [("allreduce", parts[rank])],
+        "bcast": [("bcast", everybody, root)],
+        "reduce": [("reduce", everybody, root)],
+        "overlap": [("iallreduce",), own.expovariate(100), ("finish",)],
+        "messages": [*((name, peer) for name in ("ireceive", "isend") for peer in peers[rank]),
+                     ("wait",)],
+    }[kind]] for rank in everybody]  # fmt: skip
+
+
+@pytest.mark.parametrize("rendezvous", [False, True])
+def test_with_other_computation_it_is_what_the_job_does_then(monkeypatch, rendezvous):
+    """Another rank may come last: all that a call waits for counts, not what it waited for."""
+    monkeypatch.setattr("played.LATENCY", 1e-9)
+
+    def play(programs, factor):
+        def doing(rank):
+            for each in programs[rank]:
+                yield each if isinstance(each, tuple) else ("compute", each * factor[rank])
+
+        graph = graph_of(Played(map(doing, range(len(programs))), rendezvous=rendezvous).trace())
+        return graph, graph.last.max() - graph.start.min()
+
+    for _ in range(60):
+        seed = random.randrange(1 << 30)
+        print("seed", seed)
+        own = random.Random(seed)
+        ranks = own.randint(2, 7)
+        steps = [random_step(own, ranks) for _ in range(own.randint(1, 25))]
+        programs = [[each for step in steps for each in step[rank]] + [("allreduce",)]
+                    for rank in range(ranks)]  # fmt: skip
+        factor = [own.choice((0.0, 0.5, 1.0, 2.0)) for _ in programs]
+        graph, was = play(programs, [1.0] * len(programs))
+        _, now = play(programs, factor)
+        less = 1 - np.array(factor)[graph.events.rank]
+        assert was - graph.saved(less) == pytest.approx(now, abs=1e-6)
 
 
 def test_what_comes_behind_the_last_call_is_in_no_efficiency():

@@ -42,7 +42,15 @@ struct RandomJob {
     for (std::size_t i = 0; i < rank.size(); ++i) {
       cause.push_back(static_cast<Number>(random.below(post_rank.size() + 1)) - 1);
     }
+    others_first.push_back(0);
+    for (std::size_t i = 0; i < rank.size(); ++i) {
+      while (!post_rank.empty() && random.below(3) == 0) {
+        others.push_back(static_cast<Number>(random.below(post_rank.size())));
+      }
+      others_first.push_back(static_cast<Number>(others.size()));
+    }
     zeros.assign(rank.size(), 0);
+    meet(random);
     std::vector<std::pair<Seconds, Number>> moments;
     for (std::size_t i = 0; i < rank.size(); ++i) {
       moments.emplace_back(end[i], 2 * static_cast<Number>(i) + 1);
@@ -54,15 +62,38 @@ struct RandomJob {
     for (const auto& [time, which] : moments) order.push_back(which);
   }
 
+  /// Any calls and posts are members of meetings, and any calls wait in them.
+  void meet(Random& random) {
+    came_first.push_back(0);
+    for (std::uint64_t left = random.below(4); left > 0; --left) {
+      std::vector<std::pair<Seconds, Number>> members;
+      for (std::size_t i = 0; i < rank.size(); ++i) {
+        if (random.below(3) == 0) members.emplace_back(begin[i], 2 * static_cast<Number>(i) + 1);
+      }
+      for (std::size_t i = 0; i < post_rank.size(); ++i) {
+        if (random.below(3) == 0) members.emplace_back(post_time[i], 2 * static_cast<Number>(i));
+      }
+      std::ranges::sort(members);
+      for (const auto& [time, which] : members) came.push_back(which);
+      came_first.push_back(static_cast<Number>(came.size()));
+      by_all.push_back(static_cast<Number>(random.below(2)));
+    }
+    for (std::size_t i = 0; i < rank.size(); ++i) {
+      meeting.push_back(static_cast<Number>(random.below(by_all.size() + 1)) - 1);
+    }
+  }
+
   [[nodiscard]] TracedJob job() const {
-    return {{rank, begin, end, zeros, cause, zeros, beyond},
+    return {{rank, begin, end, zeros, cause, {others_first, others}, meeting, zeros, beyond},
             {post_rank, post_time, next},
+            {{came_first, came}, by_all},
             order,
             start};
   }
 
   std::uint64_t ranks;
   std::vector<Number> rank, cause, zeros, post_rank, next, order;
+  std::vector<Number> others_first, others, meeting, came_first, came, by_all;
   std::vector<Seconds> begin, end, post_time, beyond, start;
   std::vector<Seconds> last;  // when each rank left its last call, or posted
 };
@@ -96,7 +127,7 @@ TEST(Replay, WithoutAChangeIsWhatWasMeasured) {
       }
       return found;
     };
-    if (!members.empty()) change.anew = {first, members, exits};
+    if (!members.empty()) change.anew = {{first, members}, exits};
 
     const std::size_t cut = random.below(made.order.size() + 1);
     const std::vector<Stretch> stretches{{0, cut}, {cut, made.order.size()}};

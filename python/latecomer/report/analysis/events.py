@@ -10,6 +10,7 @@ import numpy as np
 
 from ..trace.model import UNKNOWN, Group, Messages, Trace
 from ..trace.waits import met, synchronising
+from .awaited import Awaited, Gathering
 from .presence import Presence
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ class Posts:
     time: Floats
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """All events and posts of a trace."""
+
+    events: Events
+    posts: Posts
+    awaited: Awaited
+    number: NDArray[np.int64]  # of each event, in the order in which they were gathered
+    first_of: dict[int, int]  # by a group's place in the trace: its first event in that order
+    shared: float  # for how long ranks are in two calls at one time, in seconds
+
+
 class Places:
     """Numbers of places; 0 is the program's beginning."""
 
@@ -82,18 +95,15 @@ class Places:
         return number
 
 
-def gathered(
-    trace: Trace, places: Places
-) -> tuple[Events, Posts, NDArray[np.int64], dict[int, int], float]:
-    """All events and posts; the place of each event in the order in which they were gathered; by a
-    group's place its first call in that order; and for how long ranks are in two calls at one time,
-    in seconds."""
+def gathered(trace: Trace, places: Places) -> Gathered:
+    """All events and posts of a trace."""
     parts, ranks, times = [], [np.zeros(0, np.int64)], [np.zeros(0)]
     first_of: dict[int, int] = {}
     count = posted = 0
+    awaited = Gathering()
     messages = trace.messages
     if messages is not None and len(messages):
-        own, back = _of_messages(messages, Presence(trace), places)
+        own, back = _of_messages(messages, Presence(trace), places, awaited)
         parts.append(own)
         ranks += 2 * [side.rank.astype(np.int64) for side in (messages.send, messages.receive)]
         times += [messages.send.posted, messages.receive.posted, *back]
@@ -103,7 +113,7 @@ def gathered(
     for at, group in enumerate([*trace.groups, *trace.overlapping]):
         if group.size > 1 and len(group):
             first_of[at] = count
-            events, came = _of_calls(trace, at, group, posted, places)
+            events, came = _of_calls(trace, at, group, count, posted, places, awaited)
             parts.append(events)
             ranks.append(np.tile(group.members.astype(np.int64), len(came) // group.size))
             times.append(came)
@@ -113,8 +123,8 @@ def gathered(
     joined = Events(**{name: np.concatenate([getattr(each, name) for each in parts])
                        for name in vars(parts[0])})  # fmt: skip
     # Only posts that some call waits for.
-    used = np.unique(joined.cause[joined.cause >= 0])
     known = joined.cause >= 0
+    used = np.unique(np.concatenate([joined.cause[known], awaited.posts()]))
     joined.cause[known] = np.searchsorted(used, joined.cause[known])
     posts = Posts(np.concatenate(ranks)[used], np.concatenate(times)[used])
     until = np.full(len(joined.rank), -np.inf)
@@ -124,7 +134,9 @@ def gathered(
     number[order] = np.arange(len(order))
     events = joined.some(order)
     begin, shared = _begins(events)
-    return replace(events, begin=begin), posts, number, first_of, shared
+    events = replace(events, begin=begin)
+    made = awaited.made(number, used, begin, posts.time)
+    return Gathered(events, posts, made, number, first_of, shared)
 
 
 def _begins(events: Events) -> tuple[Floats, float]:
@@ -163,7 +175,7 @@ def _events(
 
 
 def _of_messages(
-    messages: Messages, presence: Presence, places: Places
+    messages: Messages, presence: Presence, places: Places, awaited: Gathering
 ) -> tuple[Events, list[Floats]]:
     """The calls that completed sends and receives: several of one call are one event.
 
@@ -198,6 +210,10 @@ def _of_messages(
     events = _events(rank[last], begin[last], end, places.of(site, "messages")[last],
                      np.where(np.isfinite(released[last]), which[last], -1),
                      np.where(last < count, RECEIVE, SEND), last % count)  # fmt: skip
+    event = np.cumsum(first) - 1
+    further = np.isfinite(released[order])
+    further[np.append(at[1:], len(order)) - 1] = False
+    awaited.also(event[further], which[order[further]])
     return events, came
 
 
@@ -217,13 +233,14 @@ def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
 
 
 def _of_calls(
-    trace: Trace, at: int, group: Group, count: int, places: Places
+    trace: Trace, at: int, group: Group, made: int, count: int, places: Places, awaited: Gathering
 ) -> tuple[Events, Floats]:
     """The calls of a group: each rank waits for the last one that arrives before it leaves.
 
     Where another call completes them, it waits in that one. Data move only while ranks are in MPI:
-    so it waits, too, for those that enter such a call meanwhile. There are `count` posts so far;
-    returns the times of the next ones, too: of each call by member the arrivals, then the entries.
+    so it waits, too, for those that enter such a call meanwhile. There are `made` events and
+    `count` posts so far; returns the times of the next posts, too: of each call by member the
+    arrivals, then the entries.
     """
     arrival, leave = group.times()
     known = np.isfinite(arrival) & np.isfinite(leave)
@@ -247,6 +264,10 @@ def _of_calls(
     cause = count + rows * came.shape[1] + last[rows, member]
     events = _events(group.members[member], begin[rows, member], leave[rows, member], place[rows],
                      cause, at, rows, by_all[rows])  # fmt: skip
+    number = np.full(known.shape, -1)
+    number[known] = made + np.arange(len(rows))
+    arrived = count + np.arange(len(group))[:, None] * came.shape[1] + np.arange(group.size)
+    awaited.collectives(group, trace.words, (arrival, leave), sync, number, arrived)
     return events, came.reshape(-1)
 
 

@@ -145,15 +145,18 @@ def graph_of(trace: Trace) -> Graph:
     """The graph of a trace, with its messages if it has them."""
     trace, times = represented(trace)
     places = Places(trace)
-    events, posts, number, first_of, shared = gathered(trace, places)
+    found = gathered(trace, places)
+    events, posts, awaited = found.events, found.posts, found.awaited
     earliest = float(events.begin.min(initial=np.inf))
     begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
     steps = Steps(begin, events)
     order = _order(events, posts)
     job = core.TracedJob(
         rank=events.rank, begin=events.begin, end=events.end, place=events.place,
-        cause=events.cause, meets=events.meets, beyond=steps.part, post_rank=posts.rank,
-        post_time=posts.time, post_next=_next(events, posts), order=order, start=begin,
+        cause=events.cause, others_first=awaited.others.first, others=awaited.others.numbers,
+        meeting=awaited.meeting, meets=events.meets, beyond=steps.part, post_rank=posts.rank,
+        post_time=posts.time, post_next=_next(events, posts), came_first=awaited.came.first,
+        came=awaited.came.numbers, by_all=awaited.by_all, order=order, start=begin,
     )  # fmt: skip
     left_at = np.empty(len(events.rank), np.int64)
     ends = np.flatnonzero(order & 1)
@@ -177,11 +180,11 @@ def graph_of(trace: Trace) -> Graph:
         beyond=steps.beyond,
         present=steps.present,
         places=places.known,
-        number=number,
-        first_of=first_of,
+        number=found.number,
+        first_of=found.first_of,
         left_at=left_at,
         length=len(order),
-        shared=shared,
+        shared=found.shared,
     )
 
 
