@@ -75,7 +75,7 @@ class Played:
 
     def __init__(
         self,
-        programs: Sequence[Iterable[Op]],
+        programs: Iterable[Iterable[Op]],
         *,
         rendezvous: bool = False,
         weak: bool = False,

@@ -14,6 +14,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Order = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using Times = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::span<const std::int64_t> view(const Numbers& numbers) {
@@ -30,14 +31,22 @@ class PyTracedJob {
   PyTracedJob(Numbers rank, Times begin, Times end, Numbers place, Numbers cause,
               Numbers others_first, Numbers others, Numbers meeting, Numbers meets, Times beyond,
               Numbers post_rank, Times post_time, Numbers post_next, Numbers came_first,
-              Numbers came, Numbers by_all, Numbers order, Times start)
+              Numbers came, Numbers for_all, Numbers order, Times start)
       : numbers_{std::move(rank),         std::move(place),     std::move(cause),
                  std::move(others_first), std::move(others),    std::move(meeting),
                  std::move(meets),        std::move(post_rank), std::move(post_next),
-                 std::move(came_first),   std::move(came),      std::move(by_all),
+                 std::move(came_first),   std::move(came),      std::move(for_all),
                  std::move(order)},
         times_{std::move(begin), std::move(end), std::move(beyond), std::move(post_time),
                std::move(start)} {}
+
+  /// As causal_order().
+  [[nodiscard]] Order causal_order() const {
+    auto* const found = new std::vector<std::int64_t>(latecomer::causal_order(job()));
+    const nb::capsule owner(
+        found, [](void* at) noexcept { delete static_cast<std::vector<std::int64_t>*>(at); });
+    return Order(found->data(), {found->size()}, owner);
+  }
 
   [[nodiscard]] nb::dict origins() const {
     const Origins found = find_origins(job());
@@ -78,7 +87,7 @@ class PyTracedJob {
  private:
   [[nodiscard]] TracedJob job() const {
     const auto& [rank, place, cause, others_first, others, meeting, meets, post_rank, post_next,
-                 came_first, came, by_all, order] = numbers_;
+                 came_first, came, for_all, order] = numbers_;
     const auto& [begin, end, beyond, post_time, start] = times_;
     return {{view(rank),
              view(begin),
@@ -90,7 +99,7 @@ class PyTracedJob {
              view(meets),
              view(beyond)},
             {view(post_rank), view(post_time), view(post_next)},
-            {{view(came_first), view(came)}, view(by_all)},
+            {{view(came_first), view(came)}, view(for_all)},
             view(order),
             view(start)};
   }
@@ -107,7 +116,8 @@ void bind_origin(nb::module_& module) {
                     Times, Numbers, Times, Numbers, Numbers, Numbers, Numbers, Numbers, Times>(),
            nb::kw_only(), "rank"_a, "begin"_a, "end"_a, "place"_a, "cause"_a, "others_first"_a,
            "others"_a, "meeting"_a, "meets"_a, "beyond"_a, "post_rank"_a, "post_time"_a,
-           "post_next"_a, "came_first"_a, "came"_a, "by_all"_a, "order"_a, "start"_a)
+           "post_next"_a, "came_first"_a, "came"_a, "for_all"_a, "order"_a, "start"_a)
+      .def("causal_order", &PyTracedJob::causal_order)
       .def("origins", &PyTracedJob::origins)
       .def("replay", &PyTracedJob::replay, nb::kw_only(), "less"_a, "moving"_a, "first"_a,
            "calls"_a, "exits"_a.none(), "stretches"_a);

@@ -51,21 +51,19 @@ class Met {
         came_(job.meetings.came.size(), 0),
         last_(job.meetings.came.size(), {-kNever, -kNever}) {}
 
-  /// When this call can go on, if it waits in a meeting. `entered(call)` and `posted(post)` say
-  /// when a member comes now. Only those count that came before the call ended, or all.
-  template <class Entered, class Posted>
-  [[nodiscard]] Ready ready(std::size_t call, Entered&& entered, Posted&& posted) {
+  /// When this call can go on, if it waits in a meeting. `now(post)` says when a member comes now.
+  template <class Now>
+  [[nodiscard]] Ready ready(std::size_t call, Now&& now) {
     const auto number = static_cast<std::size_t>(job_.calls.meeting[call]);
     const auto members = job_.meetings.came[number];
     const Seconds end = job_.calls.end[call];
-    const bool by_all = job_.meetings.by_all[number] != 0;
+    const bool for_all = job_.meetings.for_all[number] != 0;
     Ready& last = last_[number];
     for (std::size_t& next = came_[number]; next < members.size(); ++next) {
-      const auto which = static_cast<std::size_t>(members[next] >> 1);
-      const bool enters = (members[next] & 1) != 0;
-      const Seconds came = enters ? job_.calls.begin[which] : job_.posts.time[which];
-      if (!by_all && !(came < end)) break;
-      last.also(came, enters ? entered(which) : posted(which));
+      const auto post = static_cast<std::size_t>(members[next]);
+      const Seconds came = job_.posts.time[post];
+      if (!for_all && !(came < end)) break;
+      last.also(came, now(post));
     }
     // Where clocks are off it seems to have left before the last one came.
     const Seconds off = std::max(last.was - end, 0.0);
@@ -166,9 +164,8 @@ class Replaying {
         begin, end, [](std::size_t, Seconds) {}, [this](std::size_t post) { of_post_[post] = 0; },
         [this](std::size_t call) {
           if (job_.calls.meeting[call] < 0) return;
-          static_cast<void>(met_.ready(
-              call, [this](std::size_t each) { return job_.calls.begin[each]; },
-              [this](std::size_t post) { return job_.posts.time[post]; }));
+          static_cast<void>(
+              met_.ready(call, [this](std::size_t post) { return job_.posts.time[post]; }));
         });
   }
   Replayed run(const Stretch& stretch) {
@@ -209,8 +206,7 @@ class Replaying {
     }
     if (calls.meeting[call] >= 0) {
       const Ready last = met_.ready(
-          call, [this](std::size_t each) { return arrival(each); },
-          [this](std::size_t post) { return job_.posts.time[post] - ahead_of(post); });
+          call, [this](std::size_t post) { return job_.posts.time[post] - ahead_of(post); });
       ready.also(last.was, last.now);
     }
     return {ready.now, ready.now + (calls.end[call] - ready.was) * change_.moving};

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/types.hpp"
 
 namespace latecomer {
@@ -46,12 +45,10 @@ struct Posts {
   std::span<const std::int64_t> next;  // the next call of its rank; -1: none
 };
 
-/// Collectives in which a rank waits for all members.
+/// Collectives in which ranks wait for all members.
 struct Meetings {
-  /// By meeting: when its members came, in the order of time: twice the number of a post, or, where
-  /// nobody leaves before all have come, twice that of a call, which they entered then, and 1 more.
-  Lists came;
-  std::span<const std::int64_t> by_all;  // 1: nobody leaves before all have come
+  Lists came;                             // by meeting: the posts of its members' arrivals, by time
+  std::span<const std::int64_t> for_all;  // 1: who waits, for all; 0: for those before it leaves
 };
 
 /// A traced job.
@@ -65,60 +62,16 @@ struct TracedJob {
 };
 
 /// Throws Error if this many entries are not the right number.
-inline void check_length(std::size_t length, std::size_t right, const char* what) {
-  if (length != right)
-    throw Error(what, std::to_string(length), std::to_string(right) + " entries");
-}
+void check_length(std::size_t length, std::size_t right, const char* what);
 /// Throws Error unless the lists of this are in order.
-inline void check_lists(const Lists& lists, const std::string& what) {
-  std::int64_t before = 0;
-  for (const std::int64_t first : lists.first) {
-    const bool in_order =
-        first >= before && static_cast<std::size_t>(first) <= lists.numbers.size();
-    if (!in_order) throw Error("first " + what, std::to_string(first), "in order");
-    before = first;
-  }
-}
-/// Throws Error if a number in the job is none of its ranks, posts or steps.
-inline void check(const TracedJob& job) {
-  const WaitingCalls& calls = job.calls;
-  const std::size_t count = calls.rank.size();
-  const std::size_t ranks = job.start.size();
-  using Numbers = std::span<const std::int64_t>;
-  const auto check_range = [](Numbers numbers, std::int64_t least, std::size_t below,
-                              const char* what) {
-    for (const std::int64_t number : numbers) {
-      if (number >= least && number < static_cast<std::int64_t>(below)) continue;
-      throw Error(what, std::to_string(number), "below " + std::to_string(below));
-    }
-  };
-  const auto check_moments = [&](Numbers moments, const char* what) {
-    for (const std::int64_t each : moments) {
-      const std::size_t below = (each & 1) != 0 ? count : job.posts.rank.size();
-      if (each >= 0 && static_cast<std::size_t>(each >> 1) < below) continue;
-      throw Error(what, std::to_string(each), "that of a call or a post");
-    }
-  };
-  for (const std::size_t length : {calls.begin.size(), calls.end.size(), calls.place.size(),
-                                   calls.cause.size(), calls.meets.size(), calls.beyond.size()}) {
-    check_length(length, count, "calls");
-  }
-  if (!calls.others.first.empty()) check_length(calls.others.size(), count, "lists of posts");
-  check_lists(calls.others, "further post of a call");
-  check_range(calls.others.numbers, 0, job.posts.rank.size(), "further post of a call");
-  check_length(calls.meeting.size(), count, "calls");
-  check_range(calls.meeting, -1, job.meetings.came.size(), "meeting of a call");
-  check_lists(job.meetings.came, "member of a meeting");
-  check_moments(job.meetings.came.numbers, "member of a meeting");
-  check_length(job.meetings.by_all.size(), job.meetings.came.size(), "meetings");
-  check_length(job.posts.time.size(), job.posts.rank.size(), "posts");
-  check_length(job.posts.next.size(), job.posts.rank.size(), "posts");
-  check_range(calls.rank, 0, ranks, "rank of a call");
-  check_range(calls.cause, -1, job.posts.rank.size(), "cause of a call");
-  check_range(job.posts.rank, 0, ranks, "rank of a post");
-  check_range(job.posts.next, -1, count, "next call of a post");
-  check_moments(job.order, "place in the order");
-}
+void check_lists(const Lists& lists, const std::string& what);
+/// Throws Error if a number in the job is none of its ranks, posts or meetings.
+void check(const TracedJob& job);
+
+/// The job's order, but each call's end behind all that it waited for, and what its rank did then
+/// behind that: clocks may be off. What waits for each other comes last, by time. Throws as
+/// check().
+[[nodiscard]] std::vector<std::int64_t> causal_order(const TracedJob& job);
 
 /// Goes through ends and posts in the order of time.
 class TracedPass {

@@ -25,12 +25,10 @@ def random_job(own):
         return first, numbers(len(owner), least, max(below, 1))
 
     def came(meetings):
-        moments = [2 * post for post in range(posts)] + [2 * call + 1 for call in range(calls)]
-        times = [*post_time, *begin]
         first, flat = [0], []
         for _ in range(meetings):
-            some = own.sample(range(len(moments)), own.randrange(min(len(moments), 6) + 1))
-            flat += [moments[at] for at in sorted(some, key=lambda at: times[at])]
+            some = own.sample(range(posts), own.randrange(min(posts, 6) + 1))
+            flat += sorted(some, key=lambda post: post_time[post])
             first.append(len(flat))
         return np.array(first), np.array(flat, np.int64)
 
@@ -44,7 +42,7 @@ def random_job(own):
         "place": numbers(calls, 0, places), "cause": numbers(calls, -1, max(posts, 0)),
         "others_first": others_first, "others": others,
         "meeting": numbers(calls, -1, meetings),
-        "came_first": came_first, "came": members, "by_all": numbers(meetings, 0, 2),
+        "came_first": came_first, "came": members, "for_all": numbers(meetings, 0, 2),
         "meets": numbers(calls, 0, 2),
         "beyond": np.array([own.choice((0.0, own.random(), 1.0)) for _ in range(calls)]),
         "post_rank": numbers(posts, 0, ranks), "post_time": post_time,

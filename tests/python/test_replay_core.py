@@ -19,7 +19,7 @@ class Slow:
         self.members = {call: (number, place) for number, calls in enumerate(collectives)
                         for place, call in enumerate(calls)}  # fmt: skip
         self.collectives, self.carried_out = collectives, {}
-        self.came = [[] for _ in job["by_all"]]
+        self.came = [[] for _ in job["for_all"]]
 
     def run(self, begin, end, *, inside):
         """A stretch, as Replayed; outside of one nothing is earlier."""
@@ -82,18 +82,12 @@ class Slow:
         """When the last member came before then, as it was and as it is; None: nobody did."""
         job, came = self.job, self.came[meeting]
         first = job["came_first"][meeting : meeting + 2]
-        for moment in job["came"][first[0] : first[1]].tolist()[len(came) :]:
-            number = moment // 2
-            time = job["begin" if moment % 2 else "post_time"][number]
-            if time >= end and not job["by_all"][meeting]:
+        for post in job["came"][first[0] : first[1]].tolist()[len(came) :]:
+            time = now = job["post_time"][post]
+            if time >= end and not job["for_all"][meeting]:
                 break
-            if not self.inside:
-                now = time
-            elif moment % 2:
-                self.compute(job["rank"][number], time, number, True)
-                now = time - self.ahead[job["rank"][number]]
-            else:
-                now = time - self.earlier(number)
+            if self.inside:
+                now = time - self.earlier(post)
             came.append((time, now))
         return tuple(max(column) for column in zip(*came, strict=True)) if came else None
 

@@ -1,4 +1,7 @@
-// The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else.
+// The C API that takes an MPI_Comm: converts arguments and exceptions, nothing else. And the end of
+// the progress thread before MPI_Finalize.
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -6,6 +9,7 @@
 #include "base/error.hpp"
 #include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
+#include "runtime/progress/progress_thread.hpp"
 #include "runtime/settings/configure.hpp"
 
 using latecomer::CommState;
@@ -143,6 +147,15 @@ int latecomer_get_clock_error(MPI_Comm comm, double* seconds) {
     *seconds =
         state.resources ? state.resources->clocks.error() : std::numeric_limits<double>::infinity();
   });
+}
+
+void latecomer_prepare_finalize(void) { latecomer::prepare_finalize(); }
+
+/// Weak, so that the wrapper of a PMPI tool that is linked statically takes its place.
+__attribute__((weak, visibility("default"))) int MPI_Finalize() {
+  latecomer::prepare_finalize();
+  void* const next = dlsym(RTLD_NEXT, "MPI_Finalize");  // a tool's, or the MPI library's
+  return next != nullptr ? reinterpret_cast<int (*)()>(next)() : PMPI_Finalize();
 }
 
 }  // extern "C"

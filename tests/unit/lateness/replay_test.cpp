@@ -62,38 +62,35 @@ struct RandomJob {
     for (const auto& [time, which] : moments) order.push_back(which);
   }
 
-  /// Any calls and posts are members of meetings, and any calls wait in them.
+  /// Any posts are members of meetings, and any calls wait in them.
   void meet(Random& random) {
     came_first.push_back(0);
     for (std::uint64_t left = random.below(4); left > 0; --left) {
       std::vector<std::pair<Seconds, Number>> members;
-      for (std::size_t i = 0; i < rank.size(); ++i) {
-        if (random.below(3) == 0) members.emplace_back(begin[i], 2 * static_cast<Number>(i) + 1);
-      }
       for (std::size_t i = 0; i < post_rank.size(); ++i) {
-        if (random.below(3) == 0) members.emplace_back(post_time[i], 2 * static_cast<Number>(i));
+        if (random.below(3) == 0) members.emplace_back(post_time[i], static_cast<Number>(i));
       }
       std::ranges::sort(members);
       for (const auto& [time, which] : members) came.push_back(which);
       came_first.push_back(static_cast<Number>(came.size()));
-      by_all.push_back(static_cast<Number>(random.below(2)));
+      for_all.push_back(static_cast<Number>(random.below(2)));
     }
     for (std::size_t i = 0; i < rank.size(); ++i) {
-      meeting.push_back(static_cast<Number>(random.below(by_all.size() + 1)) - 1);
+      meeting.push_back(static_cast<Number>(random.below(for_all.size() + 1)) - 1);
     }
   }
 
   [[nodiscard]] TracedJob job() const {
     return {{rank, begin, end, zeros, cause, {others_first, others}, meeting, zeros, beyond},
             {post_rank, post_time, next},
-            {{came_first, came}, by_all},
+            {{came_first, came}, for_all},
             order,
             start};
   }
 
   std::uint64_t ranks;
   std::vector<Number> rank, cause, zeros, post_rank, next, order;
-  std::vector<Number> others_first, others, meeting, came_first, came, by_all;
+  std::vector<Number> others_first, others, meeting, came_first, came, for_all;
   std::vector<Seconds> begin, end, post_time, beyond, start;
   std::vector<Seconds> last;  // when each rank left its last call, or posted
 };

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import Group, Words
+from ..trace.model import SYNCHRONISING, Group, Words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _FROM_ROOT = frozenset({"bcast", "scatter", "scatterv"})
 _TO_ROOT = frozenset({"reduce", "gather", "gatherv"})
+_SOME_EMPTY = frozenset({"scatterv", "gatherv"})  # parts of the data may be empty
 
 
 @dataclass(frozen=True)
@@ -38,21 +39,31 @@ class Awaited:
 
     others: Lists  # by event: further posts
     meeting: Numbers  # by event: the meeting of which it waits for all members; -1: none
-    # By meeting: its members' arrivals in the order of time, each twice the number of a post, or
-    # (only where `by_all` is 1) twice that of an event, which begins then, and 1 more.
-    came: Lists
-    by_all: Numbers  # by meeting, 1: nobody leaves before all have come
+    came: Lists  # by meeting: the posts of its members' arrivals, by time
+    for_all: (
+        Numbers  # by meeting, 1: who waits in it waits for all; else for those before it leaves
+    )
+
+    def posts(self) -> Numbers:
+        """All posts that are waited for, some of them several times."""
+        return np.concatenate([self.others.numbers, self.came.numbers])
+
+    def by(self, used: Numbers) -> Awaited:
+        """The same where only these posts stay, which are in order and get new numbers."""
+        others, came = (Lists(lists.first, np.searchsorted(used, lists.numbers))
+                        for lists in (self.others, self.came))  # fmt: skip
+        return replace(self, others=others, came=came)
 
 
 class Gathering:
-    """The same, while events and posts are gathered, by their numbers in that order."""
+    """Gathers that while events and posts are gathered, by their numbers in that order."""
 
     def __init__(self) -> None:
         nothing = np.zeros(0, np.int64)
         self.others = [(nothing, nothing)]  # events, and a post of each
         self.waits = [(nothing, nothing)]  # events, and the meeting of each
-        self.came = [(nothing, nothing)]  # meetings, and a member of each, as in Awaited
-        self.by_all = [nothing]
+        self.came = [(nothing, nothing)]  # meetings, and the post of a member's arrival
+        self.for_all = [nothing]
 
     def also(self, events: Numbers, posts: Numbers) -> None:
         """These events, which may be named several times, wait for these posts, too."""
@@ -70,55 +81,82 @@ class Gathering:
         """The calls of a group, of which nobody leaves those of `sync` before all have come.
 
         By call and member: the `times` of arrivals and exits, the event, or -1 if these are not
-        known, and the post of the arrival.
+        known, and the post of the arrival. Members of which nothing is known do not count.
         """
         arrival, leave = times
-        whole = (events >= 0).all(axis=1)
-        root = np.clip(group.root, 0, group.size - 1)
-        rooted = whole & (group.root == root) & (group.bytes != 0)
+        root, rooted, is_root = _roots(group, events >= 0)
         rows = np.flatnonzero(rooted & words.tell(group.collective, _FROM_ROOT.__contains__))
-        from_root = posts[rows, root[rows]]
-        others = np.arange(group.size) != root[rows, None]
-        at, member = np.nonzero(others & (leave[rows] > arrival[rows, root[rows]][:, None]))
-        self.also(events[rows[at], member], from_root[at])
+        later = leave[rows] > arrival[rows, root[rows]][:, None]
+        sure = _sure(group, words)
+        waits = (events[rows] >= 0) & ~is_root[rows] & (later | sure[rows, None])
+        at, member = np.nonzero(waits)
+        self.also(events[rows[at], member], posts[rows[at], root[rows[at]]])
 
-        sync = sync & whole
+        sync = sync & ~_sparse(group, words, sync)
         to_root = rooted & words.tell(group.collective, _TO_ROOT.__contains__)
         rows = np.flatnonzero(sync | to_root)
-        entered = sync[rows]  # its event begins with the arrival, and none has ended before
-        if group.completed is not None:
-            entered = entered & ~np.isfinite(group.completed[rows]).any(axis=1)
-        came = np.where(entered[:, None], 2 * events[rows] + 1, 2 * posts[rows])
-        number = sum(map(len, self.by_all)) + np.arange(len(rows))
-        self.came.append((np.repeat(number, group.size), came.reshape(-1)))
-        at, member = np.nonzero(sync[rows, None] | (np.arange(group.size) == root[rows, None]))
+        number = sum(map(len, self.for_all)) + np.arange(len(rows))
+        known = events[rows] >= 0
+        at, member = np.nonzero(known)
+        self.came.append((number[at], posts[rows[at], member]))
+        at, member = np.nonzero(known & (sync[rows, None] | is_root[rows]))
         self.waits.append((events[rows[at], member], number[at]))
-        self.by_all.append(sync[rows].astype(np.int64))
+        self.for_all.append((sync | sure)[rows].astype(np.int64))
 
-    def posts(self) -> Numbers:
-        """All that are waited for."""
-        came = np.concatenate([each for _, each in self.came])
-        return np.concatenate([*(posts for _, posts in self.others), came[came % 2 == 0] // 2])
-
-    def made(self, number: Numbers, used: Numbers, begin: Floats, posted: Floats) -> Awaited:
-        """By the events' final numbers; `used`: the posts that stay, in order.
-
-        `begin`, `posted`: when events begin, and the times of posts, by their final numbers.
-        """
+    def made(self, number: Numbers, posted: Floats) -> Awaited:
+        """By the events' final numbers; `posted`: the times of posts."""
         event, post = (np.concatenate(each) for each in zip(*self.others, strict=True))
         turn = np.argsort(number[event], kind="stable")
-        others = Lists.of(number[event][turn], np.searchsorted(used, post)[turn], len(number))
+        others = Lists.of(number[event][turn], post[turn], len(number))
         event, of = (np.concatenate(each) for each in zip(*self.waits, strict=True))
         meeting = np.full(len(number), -1)
         meeting[number[event]] = of
-        owner, came = (np.concatenate(each) for each in zip(*self.came, strict=True))
-        enters = came % 2 == 1
-        time = np.empty(len(came))
-        came = came // 2
-        came[enters] = number[came[enters]]
-        came[~enters] = np.searchsorted(used, came[~enters])
-        time[enters], time[~enters] = begin[came[enters]], posted[came[~enters]]
-        turn = np.lexsort((time, owner))
-        by_all = np.concatenate(self.by_all)
-        return Awaited(others, meeting,
-                       Lists.of(owner, (2 * came + enters)[turn], len(by_all)), by_all)  # fmt: skip
+        owner, member = (np.concatenate(each) for each in zip(*self.came, strict=True))
+        turn = np.lexsort((posted[member], owner))
+        for_all = np.concatenate(self.for_all)
+        came = Lists.of(owner[turn], member[turn], len(for_all))
+        return Awaited(others, meeting, came, for_all)
+
+
+def last_needed(
+    group: Group, words: Words, arrival: Floats, last: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """By call and member who came last before it left, as in `last`, or later, but was needed.
+
+    Where clocks are off, who was needed seems to have come after the rank left.
+    """
+    root, rooted, is_root = _roots(group, np.isfinite(arrival))
+    sure = rooted & _sure(group, words)
+    from_root = sure & words.tell(group.collective, _FROM_ROOT.__contains__)
+    to_root = sure & words.tell(group.collective, _TO_ROOT.__contains__)
+    came = np.where(np.isfinite(arrival), arrival, -np.inf)
+    needed = np.where(from_root[:, None], root[:, None], last)
+    needed = np.where(to_root[:, None] & is_root, came.argmax(axis=1)[:, None], needed)
+    later = np.take_along_axis(came, needed, axis=1) > np.take_along_axis(came, last, axis=1)
+    return np.where(later, needed, last)
+
+
+def _roots(
+    group: Group, known: NDArray[np.bool_]
+) -> tuple[Numbers, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Of each call the root, whether it has one whose times are known, and data; and by member
+    whether it is that."""
+    root = np.clip(group.root, 0, group.size - 1).astype(np.int64)
+    has_root = np.take_along_axis(known, root[:, None], axis=1)[:, 0]
+    rooted = has_root & (group.root == root) & (group.bytes != 0)
+    return root, rooted, np.arange(group.size) == root[:, None]
+
+
+def _sure(group: Group, words: Words) -> NDArray[np.bool_]:
+    """Calls in which no part alone can be empty."""
+    return ~words.tell(group.collective, _SOME_EMPTY.__contains__)
+
+
+def _sparse(group: Group, words: Words, sync: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Calls at whose place some such call was left before all had entered: not all need all."""
+    early = ~sync & words.tell(group.collective, SYNCHRONISING.__contains__)
+    places = np.stack([group.collective, group.site], axis=1)
+    found = np.zeros(len(group), bool)
+    for place in np.unique(places[early], axis=0):
+        found |= (places == place).all(axis=1)
+    return found

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..trace.model import UNKNOWN, Group, Messages, Trace
 from ..trace.waits import met, synchronising
-from .awaited import Awaited, Gathering
+from .awaited import Awaited, Gathering, last_needed
 from .presence import Presence
 
 if TYPE_CHECKING:
@@ -122,21 +122,22 @@ def gathered(trace: Trace, places: Places) -> Gathered:
     parts = parts or [_events([], np.zeros(0), np.zeros(0), [], [], 0, 0)]
     joined = Events(**{name: np.concatenate([getattr(each, name) for each in parts])
                        for name in vars(parts[0])})  # fmt: skip
-    # Only posts that some call waits for.
+    rank_of, time_of = np.concatenate(ranks), np.concatenate(times)
     known = joined.cause >= 0
-    used = np.unique(np.concatenate([joined.cause[known], awaited.posts()]))
-    joined.cause[known] = np.searchsorted(used, joined.cause[known])
-    posts = Posts(np.concatenate(ranks)[used], np.concatenate(times)[used])
     until = np.full(len(joined.rank), -np.inf)
-    until[known] = posts.time[joined.cause[known]]
+    until[known] = time_of[joined.cause[known]]
     order = np.lexsort((-until, joined.begin, joined.end))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order))
     events = joined.some(order)
     begin, shared = _begins(events)
-    events = replace(events, begin=begin)
-    made = awaited.made(number, used, begin, posts.time)
-    return Gathered(events, posts, made, number, first_of, shared)
+    made = awaited.made(number, time_of)
+    # Only posts that some call waits for.
+    known = events.cause >= 0
+    used = np.unique(np.concatenate([events.cause[known], made.posts()]))
+    events.cause[known] = np.searchsorted(used, events.cause[known])
+    posts = Posts(rank_of[used], time_of[used])
+    return Gathered(replace(events, begin=begin), posts, made.by(used), number, first_of, shared)
 
 
 def _begins(events: Events) -> tuple[Floats, float]:
@@ -179,27 +180,27 @@ def _of_messages(
 ) -> tuple[Events, list[Floats]]:
     """The calls that completed sends and receives: several of one call are one event.
 
-    A receive waits for the send to be posted. A send waits for the receive, if it ended after that
-    one was posted: before, the library has taken the data. Data of large messages move only while
-    both ranks are in MPI: so who waits while the other one comes back to MPI, in whichever call,
-    waited for that, unless its part had ended before. Posts are those of the sends, then those of
-    the receives, then these entries in the same order, whose times are returned.
+    A receive waits for the send to be posted. A send of an eager message waits for nothing, another
+    one for the receive, if it ended after that one was posted. Data of large messages move only
+    while both ranks are in MPI: so who waits while the other one comes back to MPI, in whichever
+    call, waited for that, unless its part had ended before. Posts are those of the sends, then
+    those of the receives, then these entries in the same order, whose times are returned.
     """
     send, receive, count = messages.send, messages.receive, len(messages)
     rank, begin, end, site = (
         np.concatenate([getattr(receive, name), getattr(send, name)])
         for name in ("rank", "begin", "end", "site")
     )
-    taken = send.end < receive.posted
+    eager = _eager(messages, places.trace)
     times, posts, came = [], [], []
     for side, (own, other) in enumerate(((receive, send), (send, receive))):
         both = np.maximum(other.posted, own.begin)
         there = presence.since(other.rank, both)
-        entered = (there > both) & (there < own.end) & (there <= other.end)
+        entered = (there > both) & (there < own.end) & (there <= other.end) & ~eager
         times.append(np.where(entered, there, other.posted))
         posts.append(np.arange(count) + np.where(entered, 2 + side, side) * count)
         came.append(there)
-    times[1][taken] = -np.inf
+    times[1][eager] = -np.inf
     released, which = np.concatenate(times), np.concatenate(posts)
     order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
     first = np.ones(len(order), bool)
@@ -215,6 +216,22 @@ def _of_messages(
     further[np.append(at[1:], len(order)) - 1] = False
     awaited.also(event[further], which[order[further]])
     return events, came
+
+
+def _eager(messages: Messages, trace: Trace) -> NDArray[np.bool_]:
+    """Which messages the library takes before they are received: none larger than any that it did.
+
+    Between ranks of one host and others the limits differ.
+    """
+    send, receive = messages.send, messages.receive
+    error = np.minimum(np.nan_to_num(trace.clock_error), 1e9)
+    taken = send.end + error[send.rank] + error[receive.rank] < receive.posted
+    host = np.unique(np.array(trace.hosts), return_inverse=True)[1].reshape(-1)
+    near = host[send.rank] == host[receive.rank]
+    found = np.zeros(len(messages), bool)
+    for own in (near, ~near):
+        found |= own & (messages.bytes <= messages.bytes[own & taken].max(initial=-1))
+    return found
 
 
 def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
@@ -247,7 +264,7 @@ def _of_calls(
     sync = synchronising(trace, group, slice(None), arrival, leave)
     by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
     begin, came = arrival, np.where(known, arrival, np.nan)
-    last = _last(came, leave, sync)
+    last = last_needed(group, trace.words, came, _last(came, leave, sync))
     if group.completed is not None:
         begin = np.where(np.isfinite(group.completed), group.completed, arrival)
         entered = np.where(known, begin, np.nan)

@@ -115,9 +115,9 @@ class Graph:
     ) -> list[tuple[float, float, Floats, float, float]]:
         """The times that stretches of the order take; all of it, if there are none.
 
-        Each call ends when what it waits for has come, and takes `moving` times as long from then
-        on as it did; those of `anew`, numbers of calls by member, end by `exits`. `less`: how much
-        shorter ranks compute, from without() or nearer().
+        Each call ends when all that it waits for has come, and takes `moving` times as long from
+        then on as it did; those of `anew`, numbers of calls by member, end by `exits`. `less`: how
+        much shorter ranks compute, from without() or nearer().
         Returns for each stretch when ranks had left their last calls before it, and in it, in the
         mean and as measured; by how much earlier each rank leaves (ranks,); waiting and moving. All
         in seconds, summed over ranks and calls.
@@ -150,14 +150,16 @@ def graph_of(trace: Trace) -> Graph:
     earliest = float(events.begin.min(initial=np.inf))
     begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
     steps = Steps(begin, events)
-    order = _order(events, posts)
-    job = core.TracedJob(
-        rank=events.rank, begin=events.begin, end=events.end, place=events.place,
-        cause=events.cause, others_first=awaited.others.first, others=awaited.others.numbers,
-        meeting=awaited.meeting, meets=events.meets, beyond=steps.part, post_rank=posts.rank,
-        post_time=posts.time, post_next=_next(events, posts), came_first=awaited.came.first,
-        came=awaited.came.numbers, by_all=awaited.by_all, order=order, start=begin,
-    )  # fmt: skip
+    columns = {
+        "rank": events.rank, "begin": events.begin, "end": events.end, "place": events.place,
+        "cause": events.cause, "others_first": awaited.others.first,
+        "others": awaited.others.numbers, "meeting": awaited.meeting, "meets": events.meets,
+        "beyond": steps.part, "post_rank": posts.rank, "post_time": posts.time,
+        "post_next": _next(events, posts), "came_first": awaited.came.first,
+        "came": awaited.came.numbers, "for_all": awaited.for_all, "start": begin,
+    }  # fmt: skip
+    order = core.TracedJob(order=_by_time(events, posts), **columns).causal_order()
+    job = core.TracedJob(order=order, **columns)
     left_at = np.empty(len(events.rank), np.int64)
     ends = np.flatnonzero(order & 1)
     left_at[order[ends] >> 1] = ends
@@ -188,8 +190,8 @@ def graph_of(trace: Trace) -> Graph:
     )
 
 
-def _order(events: Events, posts: Posts) -> NDArray[np.int64]:
-    """All posts, and all ends of calls, as the core numbers them."""
+def _by_time(events: Events, posts: Posts) -> NDArray[np.int64]:
+    """All posts, and all ends of calls, as the core numbers them, by their time."""
     made = np.arange(len(posts.rank))
     order = np.concatenate([2 * made, 2 * np.arange(len(events.rank)) + 1])
     time = np.concatenate([posts.time, events.end])

@@ -183,10 +183,10 @@ def _recorded(
                 _blame(anchor, otf2, place._ref, _said(error), left)
         recorded = []
         for place, rank in some.items():
-            begin, end, some_events = spans.get(rank, [*2 * [float("nan")], 0.0])
+            begin, end, count = spans.get(rank, [*2 * [float("nan")], 0.0])
             # Behind a cut the library may see an end in what its memory holds.
-            if whole and some_events < place.number_of_events:
-                left.add("ranks of whose events not all can be read",
+            if whole and count < place.number_of_events:
+                left.add("ranks some of whose events cannot be read",
                          _file(anchor, f"{place._ref}.evt"))  # fmt: skip
             host = text_of(place.group.system_tree_parent.name)
             recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls[rank], begin,
