@@ -48,9 +48,9 @@ class Awaited:
         """All posts that are waited for, some of them several times."""
         return np.concatenate([self.others.numbers, self.came.numbers])
 
-    def by(self, used: Numbers) -> Awaited:
-        """The same where only these posts stay, which are in order and get new numbers."""
-        others, came = (Lists(lists.first, np.searchsorted(used, lists.numbers))
+    def by(self, place: Numbers) -> Awaited:
+        """The same by other numbers of the posts: those at their present ones."""
+        others, came = (Lists(lists.first, place[lists.numbers])
                         for lists in (self.others, self.came))  # fmt: skip
         return replace(self, others=others, came=came)
 

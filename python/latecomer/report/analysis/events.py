@@ -134,10 +134,12 @@ def gathered(trace: Trace, places: Places) -> Gathered:
     made = awaited.made(number, time_of)
     # Only posts that some call waits for.
     known = events.cause >= 0
-    used = np.unique(np.concatenate([events.cause[known], made.posts()]))
-    events.cause[known] = np.searchsorted(used, events.cause[known])
+    used = np.zeros(len(time_of), bool)
+    used[events.cause[known]] = used[made.posts()] = True
+    place = np.cumsum(used) - 1
+    events.cause[known] = place[events.cause[known]]
     posts = Posts(rank_of[used], time_of[used])
-    return Gathered(replace(events, begin=begin), posts, made.by(used), number, first_of, shared)
+    return Gathered(replace(events, begin=begin), posts, made.by(place), number, first_of, shared)
 
 
 def _begins(events: Events) -> tuple[Floats, float]:
