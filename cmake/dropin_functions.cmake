@@ -232,10 +232,14 @@ foreach(line ${lines})
         if(name MATCHES "^I?[Nn]eighbor_")
           set(recorded nullptr)
         endif()
+        set(root -1)
+        if(passed_values MATCHES "(^|, )root(,|$)")
+          set(root root)
+        endif()
         string(CONCAT pass "  latecomer::count_unhandled(latecomer::Unhandled::${passes});\n"
           "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return messages::begin_together(\n"
-          "      ${recorded}, latecomer::trace::${passes}, comm, request,\n"
+          "      ${recorded}, latecomer::trace::${passes}, ${root}, comm, request,\n"
           "      latecomer::call_site(__builtin_return_address(0)),\n"
           "      [&] { return native(${passed_values}); });\n")
       endif()

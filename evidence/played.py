@@ -285,7 +285,7 @@ class Played:
         times = np.array([[call[rank][:3] for rank in self.all] for call in self.begun], float)
         sites = [call[0][3] for call in self.begun]
         group = _group("MPI_COMM_WORLD", self.all, times[:, :, ::2],
-                       [("allreduce", UNKNOWN)] * len(sites), sites, words)  # fmt: skip
+                       [("iallreduce", UNKNOWN)] * len(sites), sites, words)  # fmt: skip
         return [replace(group, completed=times[:, :, 1])]
 
 

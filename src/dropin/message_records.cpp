@@ -177,9 +177,10 @@ void write(const Pending& done, const MPI_Status* status, const Ending& ending) 
   if (done.silent || !done.active) return;
   if (done.begun.collective != nullptr) {
     recorded = true;
-    trace::add_begun({done.begun.collective, done.record.communicator, done.begun.sequence,
-                      done.record.posted, std::max(ending.begin, done.record.posted), ending.end,
-                      ending.between, done.begun.site});
+    trace::add_begun({done.begun.collective, done.begun.root, done.record.communicator,
+                      done.begun.sequence, done.record.posted,
+                      std::max(ending.begin, done.record.posted), ending.end, ending.between,
+                      done.begun.site});
     return;
   }
   trace::Message record = done.record;

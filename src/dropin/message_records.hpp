@@ -61,6 +61,7 @@ template <class Handle>
 /// A collective that completes by a request.
 struct Begun {
   const char* collective = nullptr;      // null: it is a message
+  int root = -1;                         // -1: it has none
   std::shared_ptr<std::uint64_t> calls;  // on its communicator
   std::uint64_t sequence = 0;
   const void* site = nullptr;

@@ -130,7 +130,7 @@ void lost_with_send(const Posting& posting, const To& from, const MPI_Request* r
   });
 }
 
-void begun_together(const char* collective, int flags, std::int64_t time, MPI_Comm comm,
+void begun_together(const char* collective, int flags, int root, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site) {
   recording([&] {
     Pending fresh;
@@ -141,7 +141,7 @@ void begun_together(const char* collective, int flags, std::int64_t time, MPI_Co
     fresh.record.posted = time;
     if (collective != nullptr) fresh.record.communicator = trace::comm_of_messages(comm).id;
     fresh.silent = collective == nullptr || fresh.record.communicator == trace::TracedComm::kNone;
-    if (!fresh.silent) fresh.begun = {collective, trace::calls_on(comm), 0, nullptr};
+    if (!fresh.silent) fresh.begun = {collective, root, trace::calls_on(comm), 0, nullptr};
     if (!fresh.silent && fresh.active) fresh.begun.begin(site);
     add(fresh);
   });

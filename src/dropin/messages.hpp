@@ -55,8 +55,8 @@ void sent_with_receive(const Posting& posting, const Data& data, const To& to, c
 void lost_with_send(const Posting& posting, const To& from, const MPI_Request* request);
 void begun_to_receive(int flags, const Posting& posting, const To& from,
                       const MPI_Request* request);
-/// A collective. `collective`: null: it is not recorded.
-void begun_together(const char* collective, int flags, std::int64_t time, MPI_Comm comm,
+/// A collective. `collective`: null: it is not recorded. `root`: -1: it has none.
+void begun_together(const char* collective, int flags, int root, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site);
 void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
                       const MPI_Status& status, const void* site);
@@ -261,11 +261,11 @@ int imrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Messag
 /// `collective`: its name in reports; null: it is not recorded, since ranks wait for some others
 /// only.
 template <class Native>
-int begin_together(const char* collective, int flags, MPI_Comm comm, const MPI_Request* request,
-                   const void* site, const Native& native) {
+int begin_together(const char* collective, int flags, int root, MPI_Comm comm,
+                   const MPI_Request* request, const void* site, const Native& native) {
   const std::int64_t time = post().time;
   const int code = native();
-  if (code == MPI_SUCCESS) begun_together(collective, flags, time, comm, request, site);
+  if (code == MPI_SUCCESS) begun_together(collective, flags, root, time, comm, request, site);
   return code;
 }
 

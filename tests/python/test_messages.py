@@ -156,6 +156,7 @@ def check_begun(file, name):
     begun = [file.texts[int(each)] for each in overlapping["collective"]]
     persistent = 3 * ["allreduce_init"] if name == "mpich" else []
     assert begun == ["iallreduce", "ibarrier", "ibcast", *persistent]
+    assert overlapping["root"].tolist() == [-1, -1, 1, *(-1 for _ in persistent)]
     numbers = overlapping["sequence"].tolist()
     assert numbers[:3] == list(range(numbers[0], numbers[0] + 3))
     comm = overlapping["communicator"][0]

@@ -25,7 +25,7 @@ def random_events(own):
     made.sort(key=lambda row: row[2])
     rank, begin, end, place, source, meets, step = map(np.array, zip(*made, strict=True))
     none = np.zeros(len(rank), np.int64)
-    events = Events(rank, begin, end, place, none - 1, source, none, meets)
+    events = Events(rank, begin, end, place, none - 1, source, none, meets, source == SEND)
     return start, events, step
 
 
@@ -43,24 +43,25 @@ def parts(start, events, step):
         turns[rank, where] += 1
         total[int(step[at]), rank] += spent[at]
         since[rank], after[rank] = events.end[at], (events.place[at], events.source[at] == SEND)
-    longer, apart = np.zeros(count), np.zeros(count)
+    longer, mean, apart = np.zeros(count), np.zeros(count), np.zeros(count)
     for some in alike.values():
         typical = sorted(spent[at] for at in some)[(len(some) - 1) // 2]
         for at in some:
             longer[at] = max(spent[at] - typical, 0.0)
-            apart[at] = spent[at] - np.mean(spent[some])
+            mean[at] = np.mean(spent[some])
     excess = np.zeros(count)
     for each in {int(s) for s in step}:
         typical = sorted(total[each, rank] for rank in range(ranks))[(ranks - 1) // 2]
         for rank in range(ranks):
             own = [at for at in range(count) if (step[at], events.rank[at]) == (each, rank)]
             beyond, whole = max(total[each, rank] - typical, 0.0), sum(longer[own])
-            rest = max(beyond - whole, 0.0)
+            left = {at: spent[at] - longer[at] for at in own}
+            even = np.mean([total[each, one] for one in range(ranks)])
             for at in own:
                 excess[at] = longer[at] * min(beyond / whole, 1.0) if whole else 0.0
-                more = min(rest, spent[at] - longer[at])
-                excess[at] += more
-                rest -= more
+                if beyond > whole:
+                    excess[at] += (beyond - whole) * left[at] / sum(left.values())
+                apart[at] = spent[at] - mean[at] * (even / sum(mean[own]) if sum(mean[own]) else 1)
     return spent, excess, apart
 
 

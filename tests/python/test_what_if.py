@@ -396,6 +396,23 @@ def test_with_other_computation_it_is_what_the_job_does_then(monkeypatch, rendez
         assert graph.saved(less) == pytest.approx(now, abs=1e-6 + 2 * off * (len(steps) + 1))
 
 
+def test_equal_parts_that_would_take_longer_are_not_told():
+    """A root has little to do, for which all others wait."""
+
+    def program(rank):
+        for _ in range(30):
+            yield ("compute", 0.001 if rank == 0 else 0.0)
+            yield ("bcast", (0, 1, 2, 3), 0)
+            yield ("compute", 0.0 if rank == 0 else 0.01)
+            yield ("allreduce",)
+
+    trace = Played([list(program(rank)) for rank in range(4)]).trace()
+    found = what_if(trace, analyse(trace).run_seconds, seconds=0.2)
+    balance = next(each for each in found.answers if each.scenario.name == "perfect balance")
+    assert balance.replayed is None
+    assert "tasks differ" in balance.remark
+
+
 def test_what_comes_behind_the_last_call_is_in_no_efficiency():
     """Ranks compute there, or wait in MPI_Finalize."""
     trace = made_up(calls=50)

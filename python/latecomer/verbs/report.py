@@ -400,7 +400,7 @@ def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | 
 
 def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
     from ..report.analysis.what_if import baseline, chief, distrust, label
-    from ..report.analysis.wording import saved, seconds
+    from ..report.analysis.wording import change, seconds
 
     if not answers.trusted or answers.repeated is None:
         return [f"What if: {distrust(answers)}"]
@@ -409,6 +409,6 @@ def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
     for answer in chief(answers):
         told = f"not simulated: {answer.remark}"
         if done := answer.replayed:
-            told = f"{seconds(done.seconds):>9}, saved {saved(done.seconds, answers.measured)}"
+            told = f"{seconds(done.seconds):>9}, {change(done.seconds, answers.measured)}"
         lines.append(f"  {label(answer):<48} {told}")
     return lines

@@ -152,6 +152,7 @@ void add_begun(const BegunCall& call) {
   Call record;
   record.served = Served::other;
   record.overlaps = 1;
+  record.root = std::max(call.root, -1);
   record.communicator = call.communicator;
   record.sequence = call.sequence;
   record.arrival = call.arrival;

@@ -75,6 +75,7 @@ void add(const Other& record, std::uint32_t order);
 /// A collective that another call has completed. It overlaps with others.
 struct BegunCall {
   std::string_view collective;
+  std::int32_t root;  // -1: it has none
   std::uint32_t communicator;
   std::uint64_t sequence;
   std::int64_t arrival;

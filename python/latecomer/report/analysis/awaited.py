@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..trace.model import SYNCHRONISING, Group, Words
+from ..trace.waits import are
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .presence import Presence
 
     Floats = NDArray[np.float64]
     Numbers = NDArray[np.int64]
@@ -85,7 +88,7 @@ class Gathering:
         """
         arrival, leave = times
         root, rooted, is_root = _roots(group, events >= 0)
-        rows = np.flatnonzero(rooted & words.tell(group.collective, _FROM_ROOT.__contains__))
+        rows = np.flatnonzero(rooted & are(words, group.collective, _FROM_ROOT))
         later = leave[rows] > arrival[rows, root[rows]][:, None]
         sure = _sure(group, words)
         waits = (events[rows] >= 0) & ~is_root[rows] & (later | sure[rows, None])
@@ -93,7 +96,7 @@ class Gathering:
         self.also(events[rows[at], member], posts[rows[at], root[rows[at]]])
 
         sync = sync & ~_sparse(group, words, sync)
-        to_root = rooted & words.tell(group.collective, _TO_ROOT.__contains__)
+        to_root = rooted & are(words, group.collective, _TO_ROOT)
         rows = np.flatnonzero(sync | to_root)
         number = sum(map(len, self.for_all)) + np.arange(len(rows))
         known = events[rows] >= 0
@@ -127,13 +130,45 @@ def last_needed(
     """
     root, rooted, is_root = _roots(group, np.isfinite(arrival))
     sure = rooted & _sure(group, words)
-    from_root = sure & words.tell(group.collective, _FROM_ROOT.__contains__)
-    to_root = sure & words.tell(group.collective, _TO_ROOT.__contains__)
+    from_root = sure & are(words, group.collective, _FROM_ROOT)
+    to_root = sure & are(words, group.collective, _TO_ROOT)
     came = np.where(np.isfinite(arrival), arrival, -np.inf)
     needed = np.where(from_root[:, None], root[:, None], last)
     needed = np.where(to_root[:, None] & is_root, came.argmax(axis=1)[:, None], needed)
     later = np.take_along_axis(came, needed, axis=1) > np.take_along_axis(came, last, axis=1)
     return np.where(later, needed, last)
+
+
+def come_back(
+    group: Group, words: Words, presence: Presence, begin: Floats, leave: Floats, until: Floats
+) -> tuple[Numbers, Numbers, Numbers, Floats]:
+    """Calls in which a rank waited for another to come back to MPI, in whichever call.
+
+    In shared memory a message may end only then. So members may wait for a root to which their data
+    go, and a root for any to which its data go. By call and member: `begin`, `leave`, and `until`
+    when it waited otherwise. Returns calls, members, the ranks waited for, and when these came.
+    """
+    known = np.isfinite(begin) & np.isfinite(leave)
+    root, rooted, is_root = _roots(group, known)
+    at, member = np.nonzero(
+        (rooted & are(words, group.collective, _TO_ROOT))[:, None] & known & ~is_root
+    )
+    who = group.members[root[at]].astype(np.int64)
+    there = presence.since(who, begin[at, member])
+
+    rows = np.flatnonzero(rooted & are(words, group.collective, _FROM_ROOT))
+    own = root[rows]
+    others = np.tile(group.members.astype(np.int64), len(rows))
+    came = presence.since(others, np.repeat(begin[rows, own], group.size))
+    came = came.reshape(len(rows), group.size)
+    came = np.where(is_root[rows] | (came >= leave[rows, own][:, None]), -np.inf, came)
+    last = came.argmax(axis=1)
+
+    at, member = np.concatenate([at, rows]), np.concatenate([member, own])
+    who = np.concatenate([who, group.members[last].astype(np.int64)])
+    there = np.concatenate([there, np.take_along_axis(came, last[:, None], axis=1)[:, 0]])
+    waited = (there > np.fmax(until, begin)[at, member]) & (there < leave[at, member])
+    return at[waited], member[waited], who[waited], there[waited]
 
 
 def _roots(
@@ -149,12 +184,12 @@ def _roots(
 
 def _sure(group: Group, words: Words) -> NDArray[np.bool_]:
     """Calls in which no part alone can be empty."""
-    return ~words.tell(group.collective, _SOME_EMPTY.__contains__)
+    return ~are(words, group.collective, _SOME_EMPTY)
 
 
 def _sparse(group: Group, words: Words, sync: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Calls at whose place some such call was left before all had entered: not all need all."""
-    early = ~sync & words.tell(group.collective, SYNCHRONISING.__contains__)
+    early = ~sync & are(words, group.collective, SYNCHRONISING)
     places = np.stack([group.collective, group.site], axis=1)
     found = np.zeros(len(group), bool)
     for place in np.unique(places[early], axis=0):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..trace.model import UNKNOWN, Group, Messages, Trace
 from ..trace.waits import met, synchronising
-from .awaited import Awaited, Gathering, last_needed
+from .awaited import Awaited, Gathering, come_back, last_needed
 from .presence import Presence
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Events:
     source: NDArray[np.int32]
     row: NDArray[np.int32]
     meets: NDArray[np.int64]  # 1: all ranks of the job wait for each other in it
+    sends: NDArray[np.bool_]  # it completed sends, and nothing else
 
     def some(self, which: Any) -> Events:
         """Those at these indices, in this order."""
@@ -102,8 +103,9 @@ def gathered(trace: Trace, places: Places) -> Gathered:
     count = posted = 0
     awaited = Gathering()
     messages = trace.messages
+    presence = Presence(trace)
     if messages is not None and len(messages):
-        own, back = _of_messages(messages, Presence(trace), places, awaited)
+        own, back = _of_messages(messages, presence, places, awaited)
         parts.append(own)
         ranks += 2 * [side.rank.astype(np.int64) for side in (messages.send, messages.receive)]
         times += [messages.send.posted, messages.receive.posted, *back]
@@ -113,9 +115,11 @@ def gathered(trace: Trace, places: Places) -> Gathered:
     for at, group in enumerate([*trace.groups, *trace.overlapping]):
         if group.size > 1 and len(group):
             first_of[at] = count
-            events, came = _of_calls(trace, at, group, count, posted, places, awaited)
+            events, who, came = _of_calls(
+                trace, at, group, count, posted, places, presence, awaited
+            )
             parts.append(events)
-            ranks.append(np.tile(group.members.astype(np.int64), len(came) // group.size))
+            ranks.append(who)
             times.append(came)
             count += len(events.rank)
             posted += len(came)
@@ -166,7 +170,7 @@ def _begins(events: Events) -> tuple[Floats, float]:
 
 def _events(
     rank: Any, begin: Floats, end: Floats, place: Any, cause: Any, source: Any, row: Any,
-    meets: Any = 0,
+    meets: Any = 0, sends: Any = False,
 ) -> Events:  # fmt: skip
     """Events of these columns, or numbers where all are alike."""
 
@@ -174,7 +178,7 @@ def _events(
         return np.array(np.broadcast_to(column, len(rank)), kind)
 
     return Events(whole(rank), begin, end, whole(place), whole(cause), whole(source, np.int32),
-                  whole(row, np.int32), whole(meets))  # fmt: skip
+                  whole(row, np.int32), whole(meets), whole(sends, np.bool_))  # fmt: skip
 
 
 def _of_messages(
@@ -182,10 +186,11 @@ def _of_messages(
 ) -> tuple[Events, list[Floats]]:
     """The calls that completed sends and receives: several of one call are one event.
 
-    A receive waits for the send to be posted. A send of an eager message waits for nothing, another
-    one for the receive, if it ended after that one was posted. Data of large messages move only
-    while both ranks are in MPI: so who waits while the other one comes back to MPI, in whichever
-    call, waited for that, unless its part had ended before. Posts are those of the sends, then
+    A receive waits for the send to be posted, and a send for the receive, if it ended after that
+    one was posted. Data of large messages move only while both ranks are in MPI: so who waits while
+    the other one comes back to MPI, in whichever call, waited for that, unless its part had ended
+    before. Eager sends need no receive, but in shared memory some end only when the receiver comes
+    back to MPI: they waited for that if nothing came later. Posts are those of the sends, then
     those of the receives, then these entries in the same order, whose times are returned.
     """
     send, receive, count = messages.send, messages.receive, len(messages)
@@ -196,13 +201,14 @@ def _of_messages(
     eager = _eager(messages, places.trace)
     times, posts, came = [], [], []
     for side, (own, other) in enumerate(((receive, send), (send, receive))):
-        both = np.maximum(other.posted, own.begin)
+        alone = eager & (side == 1)
+        both = np.where(alone, own.begin, np.maximum(other.posted, own.begin))
         there = presence.since(other.rank, both)
-        entered = (there > both) & (there < own.end) & (there <= other.end) & ~eager
-        times.append(np.where(entered, there, other.posted))
+        entered = (there > both) & (there < own.end)
+        entered &= alone | (~eager & (there <= other.end))
+        times.append(np.where(entered, there, np.where(alone, -np.inf, other.posted)))
         posts.append(np.arange(count) + np.where(entered, 2 + side, side) * count)
         came.append(there)
-    times[1][eager] = -np.inf
     released, which = np.concatenate(times), np.concatenate(posts)
     order = np.lexsort((released, begin, rank))  # a rank enters one call at a time
     first = np.ones(len(order), bool)
@@ -210,13 +216,15 @@ def _of_messages(
     at = np.flatnonzero(first)
     last = order[np.append(at[1:], len(order)) - 1]
     end = np.maximum.reduceat(end[order], at)
+    receives = np.add.reduceat((order < count).astype(np.int64), at)
     events = _events(rank[last], begin[last], end, places.of(site, "messages")[last],
                      np.where(np.isfinite(released[last]), which[last], -1),
-                     np.where(last < count, RECEIVE, SEND), last % count)  # fmt: skip
-    event = np.cumsum(first) - 1
-    further = np.isfinite(released[order])
-    further[np.append(at[1:], len(order)) - 1] = False
-    awaited.also(event[further], which[order[further]])
+                     np.where(last < count, RECEIVE, SEND), last % count,
+                     sends=receives == 0)  # fmt: skip
+    further = np.isfinite(released) & ~np.concatenate([np.zeros(count, bool), eager])
+    further[last] = False
+    further = further[order]
+    awaited.also((np.cumsum(first) - 1)[further], which[order[further]])
     return events, came
 
 
@@ -252,19 +260,21 @@ def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
 
 
 def _of_calls(
-    trace: Trace, at: int, group: Group, made: int, count: int, places: Places, awaited: Gathering
-) -> tuple[Events, Floats]:
+    trace: Trace, at: int, group: Group, made: int, count: int, places: Places,
+    presence: Presence, awaited: Gathering,
+) -> tuple[Events, NDArray[np.int64], Floats]:  # fmt: skip
     """The calls of a group: each rank waits for the last one that arrives before it leaves.
 
     Where another call completes them, it waits in that one. Data move only while ranks are in MPI:
-    so it waits, too, for those that enter such a call meanwhile. There are `made` events and
-    `count` posts so far; returns the times of the next posts, too: of each call by member the
-    arrivals, then the entries.
+    so it waits, too, for those that enter such a call meanwhile, and where there is a root for
+    those that come back to MPI. There are `made` events and `count` posts so far; returns the ranks
+    and times of the next posts, too: of each call by member the arrivals, then the entries; then
+    those of ranks that came back.
     """
     arrival, leave = group.times()
     known = np.isfinite(arrival) & np.isfinite(leave)
     sync = synchronising(trace, group, slice(None), arrival, leave)
-    by_all = sync & known.all(axis=1) & (group.size == trace.ranks)
+    by_all = sync & known.all(axis=1) & (group.size == trace.ranks) & (group.completed is None)
     begin, came = arrival, np.where(known, arrival, np.nan)
     last = last_needed(group, trace.words, came, _last(came, leave, sync))
     if group.completed is not None:
@@ -280,14 +290,19 @@ def _of_calls(
     for collective in np.unique(group.collective):
         own = group.collective == collective
         place[own] = places.of(group.site[own], trace.words[int(collective)])
-    cause = count + rows * came.shape[1] + last[rows, member]
+    until = np.take_along_axis(came, last, axis=1)
+    back = come_back(group, trace.words, presence, np.where(known, begin, np.nan), leave, until)
+    causes = count + np.arange(len(group))[:, None] * came.shape[1] + last
+    causes[back[0], back[1]] = count + came.size + np.arange(len(back[0]))
+    cause = causes[rows, member]
     events = _events(group.members[member], begin[rows, member], leave[rows, member], place[rows],
                      cause, at, rows, by_all[rows])  # fmt: skip
     number = np.full(known.shape, -1)
     number[known] = made + np.arange(len(rows))
     arrived = count + np.arange(len(group))[:, None] * came.shape[1] + np.arange(group.size)
     awaited.collectives(group, trace.words, (arrival, leave), sync, number, arrived)
-    return events, came.reshape(-1)
+    who = np.tile(group.members.astype(np.int64), came.size // group.size)
+    return events, np.concatenate([who, back[2]]), np.concatenate([came.reshape(-1), back[3]])
 
 
 def _last(came: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np.int64]:

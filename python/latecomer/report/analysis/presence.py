@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,26 +20,35 @@ class Presence:
     """The calls of each rank in which data move: all that may wait."""
 
     def __init__(self, trace: Trace) -> None:
-        rank, begin, end = (np.concatenate(each) for each in zip(*_calls(trace), strict=True))
+        self.trace = trace
+
+    @cached_property
+    def _times(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """Begins and ends of the ranks' calls, and where those of each rank begin."""
+        rank, begin, end = (np.concatenate(each) for each in zip(*_calls(self.trace), strict=True))
         order = np.lexsort((end, rank))
-        self.end, begin = end[order], begin[order]
-        self.bounds = np.searchsorted(rank[order], np.arange(trace.ranks + 1))
+        begin, end = begin[order], end[order]
+        bounds = np.searchsorted(rank[order], np.arange(self.trace.ranks + 1))
         # The first begin of those that end no earlier: threads of a rank may be in calls at once.
-        self.begin = np.empty(len(begin))
-        for first, stop in zip(self.bounds, self.bounds[1:], strict=False):
-            self.begin[first:stop] = np.minimum.accumulate(begin[first:stop][::-1])[::-1]
+        earliest = np.empty(len(begin))
+        for first, stop in pairwise(bounds):
+            earliest[first:stop] = np.minimum.accumulate(begin[first:stop][::-1])[::-1]
+        return earliest, end, bounds
 
     def since(self, rank: NDArray[Any], time: Floats) -> Floats:
         """When these ranks are in MPI first, from these times on; infinite: never again."""
         found = np.full(len(time), np.inf)
+        if not len(time):
+            return found
+        begin, end, bounds = self._times
         by_rank = np.argsort(rank, kind="stable")
-        starts = np.searchsorted(rank[by_rank], np.arange(len(self.bounds)))
-        for one in range(len(self.bounds) - 1):
+        starts = np.searchsorted(rank[by_rank], np.arange(len(bounds)))
+        for one in range(len(bounds) - 1):
             own = by_rank[starts[one] : starts[one + 1]]
-            first, stop = self.bounds[one], self.bounds[one + 1]
-            at = first + np.searchsorted(self.end[first:stop], time[own], side="right")
+            first, stop = bounds[one], bounds[one + 1]
+            at = first + np.searchsorted(end[first:stop], time[own], side="right")
             there = at < stop
-            found[own[there]] = np.maximum(self.begin[at[there]], time[own[there]])
+            found[own[there]] = np.maximum(begin[at[there]], time[own[there]])
         return found
 
 

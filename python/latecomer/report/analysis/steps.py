@@ -3,7 +3,8 @@
 A step is the time between two collectives in which all ranks wait for each other; where there are
 none, an equal share of each rank's calls. A rank's *excess* is its computation in a step beyond
 that of the lower median rank. It lies where the rank computes longer than the lower median rank
-after the same call, in a loop in the same turn; the rest in its first computation.
+after the same call, in a loop in the same turn; the rest in proportion in all its computation of
+the step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .events import SEND, Events
+from .events import Events
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,14 +50,14 @@ class Steps:
             typical = np.partition(some, half, axis=1)[:, half : half + 1]
             self.beyond[:, present] = np.clip(some - typical, 0.0, None)
         after = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
-        sent = np.concatenate([[0], events.source[order] == SEND])[:-1]  # which is another place
+        sent = np.concatenate([[0], events.sends[order]])[:-1]  # which is another place
         # Figures of the computation before each event.
         self.step, self.after = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
         self.spent, self.part, self.apart = (np.empty(len(own)) for _ in range(3))
         self.step[order], self.after[order], self.spent[order] = own, after, computed
-        self.part[order], self.apart[order] = self._parts(
-            computed, rank, own, 2 * after + np.where(first, 0, sent)
-        )  # fmt: skip
+        places = 2 * after + np.where(first, 0, sent)
+        found = self._parts(computed, rank, own, places)
+        self.part[order], self.apart[order] = found
 
     def _parts(
         self,
@@ -84,16 +85,34 @@ class Steps:
         whole, beyond = of_step[step, rank], self.beyond[step, rank]
         scale = np.divide(np.minimum(beyond, whole), whole, out=np.zeros_like(whole),
                           where=whole > 0)  # fmt: skip
-        # The rest of the excess lies in the rest of the computation, the first one first.
-        left = computed - longer
-        before = np.cumsum(left) - left
-        first = (np.diff(rank, prepend=-1) != 0) | (np.diff(step, prepend=-1) != 0)
-        before -= np.maximum.accumulate(np.where(first, before, 0.0))
-        excess = longer * scale + np.clip(beyond - whole - before, 0.0, left)
+        rest = np.clip(beyond - whole, 0.0, None)
+        excess = longer * scale + rest * self._share(computed - longer, step, rank)
+        # Nearer to the mean, but as long in each step on all ranks that compute.
+        target = mean * self._evened(mean, step, rank)
         some = computed > 0
         part, apart = (np.divide(seconds, computed, out=np.zeros_like(excess), where=some)
-                       for seconds in (excess, computed - mean))  # fmt: skip
+                       for seconds in (excess, computed - target))  # fmt: skip
         return part, apart
+
+    def _sum(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
+        """Of each the sum of its rank's in its step."""
+        sums = np.zeros_like(self.time)
+        np.add.at(sums, (step, rank), of)
+        return np.asarray(sums[step, rank])
+
+    def _share(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
+        """The share of each in that sum; 0 where that is 0."""
+        own = self._sum(of, step, rank)
+        return np.divide(of, own, out=np.zeros_like(own), where=own > 0)
+
+    def _evened(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
+        """By how much these are to be multiplied so that the sums are the mean of the ranks'."""
+        own = self._sum(of, step, rank)
+        if not len(self.present):
+            return np.ones_like(own)
+        mean = self.time[:, self.present].mean(axis=1)
+        found: Floats = np.divide(mean[step], own, out=np.ones_like(own), where=own > 0)
+        return found
 
 
 def _turns(

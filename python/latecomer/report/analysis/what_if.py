@@ -33,6 +33,7 @@ Stretch = tuple[float, float, "Floats", float, float]
 Places = tuple[tuple[int, int], ...]
 
 _FEWEST = 24  # calls that a replay needs
+_OTHER_TASKS = "of no use: the ranks' tasks differ"
 _TOO_SLOW = "not known: simulated calls take far longer than those of the run"
 
 
@@ -273,7 +274,7 @@ class Replay:
         whole = len(self.collectives)
         try:
             if scenario.computed and not self.simulator.handled:
-                return Answer(scenario, self.run(scenario, whole, changed=changed))
+                return self._useful(scenario, self.run(scenario, whole, changed=changed))
             each = self.simulator.cost(scenario.algorithm, changed=changed,
                                        computed=scenario.computed)  # fmt: skip
             calls = int(seconds / each)
@@ -285,11 +286,17 @@ class Replay:
                 calls = max(_FEWEST, 1 << calls.bit_length() - 1)
             found = self.run(scenario, calls, changed=changed)
             # A difference between simulations that take longer than the run.
-            return (
-                Answer(scenario, found) if found.seconds >= 0 else Answer(scenario, None, _TOO_SLOW)
-            )
+            return self._useful(scenario, found)
         except (ValueError, RuntimeError) as error:
             return Answer(scenario, None, str(error))
+
+    def _useful(self, scenario: Scenario, found: Replayed) -> Answer:
+        if found.seconds < 0:
+            return Answer(scenario, None, _TOO_SLOW)
+        # Ranks whose tasks differ wait for what only some of them compute.
+        if scenario.computed and not scenario.ranks and found.seconds > self.run_seconds:
+            return Answer(scenario, None, _OTHER_TASKS)
+        return Answer(scenario, found)
 
     def run(self, scenario: Scenario, calls: int, *, changed: bool) -> Replayed:
         """Replay about so many calls."""

@@ -48,6 +48,12 @@ def saved(took: float, before: float, error: float = 0.0) -> str:
     return f"{text} ± {100 * error / before:.1f}" if error and before > 0 else text
 
 
+def change(took: float, before: float) -> str:
+    """As in "saved +42 %" or "1.3 % longer"."""
+    longer = 100 * (took / before - 1) if before > 0 else 0.0
+    return f"{longer:.1f} % longer" if longer >= 0.05 else f"saved {saved(took, before)}"
+
+
 def group_name(name: str, ranks: int) -> str:
     """As in "MPI_COMM_WORLD (4 ranks)"; "group 0 (4 ranks)" where the name is a number."""
     name = plain(name)

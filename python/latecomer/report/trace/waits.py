@@ -16,11 +16,22 @@ from .contradictions import waits as never_early
 from .model import SYNCHRONISING
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from numpy.typing import NDArray
 
-    from .model import Group, Trace
+    from .model import Group, Trace, Words
 
     Floats = NDArray[np.float64]
+
+
+def are(words: Words, kinds: NDArray[np.int32], names: Set[str]) -> NDArray[np.bool_]:
+    """Which of these collectives have such names, or are the non-blocking or persistent form, as
+    "iallreduce" and "allreduce_init" of "allreduce"."""
+    found: NDArray[np.bool_] = words.tell(
+        kinds, lambda name: name.removesuffix("_init").removeprefix("i") in names
+    )
+    return found
 
 
 def synchronising(
@@ -31,7 +42,7 @@ def synchronising(
     `arrival`, `leave`: theirs, of shape (calls, ranks). Where somebody can leave early, nobody did
     unless times show it that differ by more than clocks may.
     """
-    found = trace.words.tell(group.collective[calls], SYNCHRONISING.__contains__)
+    found = are(trace.words, group.collective[calls], SYNCHRONISING)
     rows = np.flatnonzero(found & ~never_early(group, trace.words, calls))
     error = float(np.fmax.reduce(trace.clock_error[group.members], initial=0.0))
     found[rows] = gaps(arrival[rows], leave[rows]) <= SAME_CLOCK + 2 * error
