@@ -400,11 +400,16 @@ def test_equal_parts_that_would_take_longer_are_not_told():
     """A root has little to do, for which all others wait."""
 
     def program(rank):
+        yield ("allreduce",)
         for _ in range(30):
-            yield ("compute", 0.001 if rank == 0 else 0.0)
-            yield ("bcast", (0, 1, 2, 3), 0)
-            yield ("compute", 0.0 if rank == 0 else 0.01)
-            yield ("allreduce",)
+            if rank == 0:
+                yield ("compute", 0.001)
+                yield from (("send", other) for other in (1, 2, 3))
+                yield from (("receive", other, "at=root") for other in (1, 2, 3))
+            else:
+                yield ("receive", 0)
+                yield ("compute", 0.01)
+                yield ("send", 0)
 
     trace = Played([list(program(rank)) for rank in range(4)]).trace()
     found = what_if(trace, analyse(trace).run_seconds, seconds=0.2)

@@ -105,6 +105,7 @@ int PMPI_Query_thread(int* provided) {
 }
 int PMPI_Finalize() {
   const Entered state("MPI_Finalize");
+  state->mine().finalizing = state->scheduler.now();
   free_comm(*state, MPI_COMM_SELF);         // the standard's hook: its attributes go first
   free_attributes(*state, MPI_COMM_WORLD);  // as MPICH and Open MPI do next
   state->meet(*state->end, "MPI_Finalize", {}, [](int) { return true; });

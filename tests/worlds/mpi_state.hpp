@@ -116,6 +116,7 @@ struct Op {
 struct RankState {
   bool initialized = false;
   bool finalized = false;
+  Time finalizing = 0;  // since when
   std::string host;     // its name
   std::string machine;  // what its kernel answers: ranks with the same share memory and clocks
   std::map<int, LocalComm> comms;
