@@ -153,11 +153,11 @@ def _compiled(using: mpi.Family, kind: str, folder: Path) -> str:
 
 def _traced(using: mpi.Family, ranks: int, words: list[str], folder: Path) -> Lateness:
     launch = mpi.launch_command(using, ranks, words, allow_root=True)
-    with tempfile.TemporaryDirectory(dir=folder) as trace:
-        variables = {"LATECOMER_TRACE": trace}
-        command = preload.preloading(launch.command, preload.library(messages=True), variables)
-        subprocess.run(command, env=launch.env, check=True, timeout=120)
-        return analysed(read(Path(trace)))
+    trace = tempfile.mkdtemp(dir=folder)  # it is read again later
+    variables = {"LATECOMER_TRACE": trace}
+    command = preload.preloading(launch.command, preload.library(messages=True), variables)
+    subprocess.run(command, env=launch.env, check=True, timeout=120)
+    return analysed(read(Path(trace)))
 
 
 def _print_row(kind: str, run: Lateness, even: list[Lateness], slow: int) -> float:
