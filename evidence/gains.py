@@ -1,6 +1,6 @@
 """The what-if beside the truth, for many ways in which ranks wait for each other.
 
-    .venv/bin/python evidence/gains.py [--ranks 4] [--steps 100] [KIND ...]
+    .venv/bin/python evidence/gains.py [--mpi mpich] [--ranks 4] [--steps 100] [KIND ...]
 
 Ranks sleep as if they computed, for times drawn by a fixed seed; one takes twice as long. Prints
 who is named, and the run time predicted for that rank no slower than the median of the ranks,
@@ -123,11 +123,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="openmpi")
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="(default: all)")
     words = parser.parse_args()
     if unknown := set(words.kinds) - set(KINDS):
         parser.error(f"KIND: {sorted(unknown)[0]!r} is none; right would be: {', '.join(KINDS)}")
-    using = jobs.library("openmpi")
+    using = jobs.library(words.mpi)
     ratios = []
     print("| program | named | run | predicted | really | predicted gain / real |")
     print("| --- | --- | --- | --- | --- | --- |")
