@@ -126,6 +126,8 @@ def main() -> None:
     parser.add_argument("--mpi", choices=("openmpi", "mpich"), default="openmpi")
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="(default: all)")
     words = parser.parse_args()
+    if not 2 <= words.ranks <= 64:
+        parser.error(f"--ranks: '{words.ranks}' is not usable; right would be 2 to 64")
     if unknown := set(words.kinds) - set(KINDS):
         parser.error(f"KIND: {sorted(unknown)[0]!r} is none; right would be: {', '.join(KINDS)}")
     using = jobs.library(words.mpi)

@@ -59,6 +59,7 @@ class Met {
     const Seconds end = job_.calls.end[call];
     const bool for_all = job_.meetings.for_all[number] != 0;
     Ready& last = last_[number];
+    touched_.push_back(number);
     for (std::size_t& next = came_[number]; next < members.size(); ++next) {
       const auto post = static_cast<std::size_t>(members[next]);
       const Seconds came = job_.posts.time[post];
@@ -69,13 +70,19 @@ class Met {
     const Seconds off = std::max(last.was - end, 0.0);
     return {last.was - off, last.now - off};
   }
+  /// A stretch ends: for calls of the next one, members came when they did.
+  void settle() {
+    for (const std::size_t number : touched_) last_[number].now = last_[number].was;
+    touched_.clear();
+  }
 
  private:
   static constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
 
   const TracedJob& job_;
-  std::vector<std::size_t> came_;  // by meeting: how many members have come
-  std::vector<Ready> last_;        // ... and the last of them
+  std::vector<std::size_t> came_;     // by meeting: how many members have come
+  std::vector<Ready> last_;           // ... and the last of them
+  std::vector<std::size_t> touched_;  // meetings, since settle()
 };
 
 /// The members of the collectives that are carried out anew.
@@ -177,10 +184,15 @@ class Replaying {
         [this](std::size_t rank, Seconds less) { ahead_[rank] += less; },
         [this](std::size_t post) {
           of_post_[post] = ahead_[static_cast<std::size_t>(job_.posts.rank[post])];
+          posted_.push_back(post);
         },
         [this](std::size_t call) { end(call); });
     found_.until = mean(pass_.since());
     found_.ahead = ahead_;
+    // The next stretch begins as it was measured.
+    for (const std::size_t post : posted_) of_post_[post] = 0;
+    posted_.clear();
+    met_.settle();
     return std::move(found_);
   }
 
@@ -233,8 +245,9 @@ class Replaying {
   TracedPass pass_;
   Met met_;
   Anew anew_;
-  std::vector<Seconds> ahead_;    // by rank
-  std::vector<Seconds> of_post_;  // by post: by how much that was ahead
+  std::vector<Seconds> ahead_;       // by rank
+  std::vector<Seconds> of_post_;     // by post: by how much that was ahead
+  std::vector<std::size_t> posted_;  // in this stretch
   Replayed found_;
 };
 

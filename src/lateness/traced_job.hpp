@@ -56,7 +56,8 @@ struct TracedJob {
   WaitingCalls calls;
   Posts posts;
   Meetings meetings;
-  /// Ends of calls and posts by their time: twice the number, and 1 more for an end.
+  /// Ends of calls and posts, by time or as causal_order(): twice the number, and 1 more for an
+  /// end.
   std::span<const std::int64_t> order;
   std::span<const Seconds> start;  // when each rank began
 };

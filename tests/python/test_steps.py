@@ -56,7 +56,8 @@ def parts(start, events, step):
             own = [at for at in range(count) if (step[at], events.rank[at]) == (each, rank)]
             beyond, whole = max(total[each, rank] - typical, 0.0), sum(longer[own])
             left = {at: spent[at] - longer[at] for at in own}
-            even = np.mean([total[each, one] for one in range(ranks)])
+            sums = [total[each, one] for one in range(ranks) if total[each, one] > 0]
+            even = np.mean(sums) if sums else 0.0
             for at in own:
                 excess[at] = longer[at] * min(beyond / whole, 1.0) if whole else 0.0
                 if beyond > whole:

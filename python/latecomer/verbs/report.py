@@ -407,7 +407,7 @@ def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
     lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
              f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip
     for answer in chief(answers):
-        told = f"not simulated: {answer.remark}"
+        told = f"not told: {answer.remark}"
         if done := answer.replayed:
             told = f"{seconds(done.seconds):>9}, {change(done.seconds, answers.measured)}"
         lines.append(f"  {label(answer):<48} {told}")

@@ -1,16 +1,18 @@
 #include "runtime/connection/introduction.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <charconv>
 #include <cstring>
-#include <fstream>
+#include <iterator>
 #include <map>
-#include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 
@@ -19,46 +21,75 @@
 namespace latecomer {
 namespace {
 
+/// A text that needs no memory of the heap: a rank that lacks some must not miss the others, which
+/// make a communicator together now. What has no room is left out.
+class Text {
+ public:
+  void add(std::string_view more) {
+    more = more.substr(0, text_.size() - length_);
+    more.copy(text_.data() + length_, more.size());
+    length_ += more.size();
+  }
+  [[nodiscard]] std::string_view view() const { return {text_.data(), length_}; }
+
+ private:
+  std::array<char, 2048> text_;
+  std::size_t length_ = 0;
+};
+
 /// The boot id; empty if the system has none.
-std::string boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
+Text boot_id() {
+  Text id;
+  const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return id;
+  char line[64];
+  const ssize_t length = read(file, line, sizeof line);
+  close(file);
+  if (length > 0) id.add(std::string_view(line, static_cast<std::size_t>(length)));
   return id;
 }
 
-std::string name_of_host() {
+Text name_of_host() {
+  Text found;
   char name[MPI_MAX_PROCESSOR_NAME] = "";
   int length = 0;
   PMPI_Get_processor_name(name, &length);
-  return name;
+  found.add(name);
+  return found;
 }
 
-std::uint64_t hash_of_machine(const std::string& boot) {
-  if (!boot.empty()) return fnv1a(boot);
-  return fnv1a(name_of_host());
+std::uint64_t hash_of_machine(const Text& boot) {
+  return fnv1a(boot.view().empty() ? name_of_host().view() : boot.view());
 }
 
-/// The identity of a namespace of this process; empty where the system has none.
-std::string namespace_named(const char* path) {
+/// Adds the identity of a namespace of this process, where the system has one.
+void add_namespace(Text& text, const char* path) {
   char name[256] = "";
   const ssize_t length = readlink(path, name, sizeof name);
-  return length > 0 ? std::string(name, static_cast<std::size_t>(length)) : "";
+  if (length > 0) text.add(std::string_view(name, static_cast<std::size_t>(length)));
 }
 
-std::uint64_t hash_of_clock(const std::string& boot) {
-  return boot.empty() ? 0 : fnv1a(boot + namespace_named("/proc/self/ns/time"));
+std::uint64_t hash_of_clock(Text boot) {
+  if (boot.view().empty()) return 0;
+  add_namespace(boot, "/proc/self/ns/time");
+  return fnv1a(boot.view());
 }
 
 /// Processes share memory through /proc, so they must see each other there, or through /dev/shm.
 /// Hosts of an emulated cluster differ by name alone.
-std::uint64_t hash_of_node(const std::string& boot) {
-  std::string text = boot;
+std::uint64_t hash_of_node(Text text) {
   utsname host{};
-  if (uname(&host) == 0) text += std::string(" ") + host.nodename;
+  text.add(" ");
+  if (uname(&host) == 0) text.add(host.nodename);
   struct stat memory{};
-  if (stat("/dev/shm", &memory) == 0) text += ' ' + std::to_string(memory.st_dev);
-  text += namespace_named("/proc/self/ns/pid") + namespace_named("/proc/self/ns/ipc");
-  return fnv1a(text);
+  if (stat("/dev/shm", &memory) == 0) {
+    char device[24] = " ";
+    const auto end = std::to_chars(device + 1, std::end(device), memory.st_dev).ptr;
+    text.add(std::string_view(device, static_cast<std::size_t>(end - device)));
+  }
+  add_namespace(text, "/proc/self/ns/pid");
+  add_namespace(text, "/proc/self/ns/ipc");
+  return fnv1a(text.view());
 }
 
 }  // namespace
@@ -71,13 +102,12 @@ void merge(SettingHashes& mine, const SettingHashes& others) {
 }
 
 Introduction introduction_of_place() {
-  const std::string boot = boot_id();
+  const Text boot = boot_id();
   Introduction mine;
   mine.machine = hash_of_machine(boot);
   mine.clock = hash_of_clock(boot);
   mine.node = hash_of_node(boot);
-  const std::string host = name_of_host();
-  host.copy(mine.host.data(), mine.host.size() - 1);
+  name_of_host().view().copy(mine.host.data(), mine.host.size() - 1);
   static std::atomic<std::uint64_t> made{0};
   mine.number = ++made;
   return mine;

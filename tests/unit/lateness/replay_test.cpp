@@ -145,5 +145,61 @@ TEST(Replay, WithoutAChangeIsWhatWasMeasured) {
   }
 }
 
+/// The moments of a rank in an order.
+std::vector<Number> of_rank(const TracedJob& job, const std::vector<Number>& order, Number rank) {
+  std::vector<Number> found;
+  for (const Number each : order) {
+    const auto which = static_cast<std::size_t>(each >> 1);
+    const Number own = (each & 1) != 0 ? job.calls.rank[which] : job.posts.rank[which];
+    if (own == rank) found.push_back(each);
+  }
+  return found;
+}
+
+TEST(CausalOrder, KeepsThatOfEachRank) {
+  for (int seed = 1; seed <= testing::random_runs(500); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(static_cast<std::uint64_t>(seed));
+    RandomJob made(random);
+    if (!made.order.empty() && seed % 3 == 0) made.order.pop_back();  // some moment never comes
+    const std::vector<Number> found = causal_order(made.job());
+    for (Number rank = 0; rank < static_cast<Number>(made.ranks); ++rank) {
+      ASSERT_EQ(of_rank(made.job(), found, rank), of_rank(made.job(), made.order, rank));
+    }
+    ASSERT_EQ(found.size(), made.order.size());
+  }
+}
+
+TEST(CausalOrder, PutsEndsBehindWhatTheyWaitFor) {
+  // Rank 0's call 0 waits for rank 1's post 1, by a clock that is off, and rank 0 posts 0 then.
+  const std::vector<Number> rank{0, 1}, none{-1, -1}, zeros(2), next{-1, 1}, other{0, 1};
+  std::vector<Number> cause{1, -1};
+  const std::vector<Seconds> begin{0, 5}, end{1, 6}, beyond(2), time{2, 5}, start{0, 0};
+  const std::vector<Number> by_time{1, 0, 2, 3}, right{2, 1, 0, 3};
+  const auto job = [&] {
+    return TracedJob{{rank, begin, end, zeros, cause, {}, none, zeros, beyond},
+                     {other, time, next},
+                     {},
+                     by_time,
+                     start};
+  };
+  EXPECT_EQ(causal_order(job()), right);
+  cause = {0, -1};  // for its own post: that holds nothing up
+  EXPECT_EQ(causal_order(job()), by_time);
+}
+
+TEST(CausalOrder, LeavesTheOrderOfTimeToWhatWaitsForEachOther) {
+  // Each rank's call waits for what the other does behind its own.
+  const std::vector<Number> rank{0, 1}, none{-1, -1}, zeros(2), cause{1, 0};
+  const std::vector<Seconds> begin{0, 0}, end{1, 1}, beyond(2), time{2, 3}, start{0, 0};
+  const std::vector<Number> by_time{1, 3, 0, 2};
+  const TracedJob job{{rank, begin, end, zeros, cause, {}, none, zeros, beyond},
+                      {rank, time, none},
+                      {},
+                      by_time,
+                      start};
+  EXPECT_EQ(causal_order(job), by_time);
+}
+
 }  // namespace
 }  // namespace latecomer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import SYNCHRONISING, Group, Words
+from ..trace.model import SYNCHRONISING, Group, Trace, Words
 from ..trace.waits import are
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Gathering:
         self.waits = [(nothing, nothing)]  # events, and the meeting of each
         self.came = [(nothing, nothing)]  # meetings, and the post of a member's arrival
         self.for_all = [nothing]
+        self.meetings = 0
 
     def also(self, events: Numbers, posts: Numbers) -> None:
         """These events, which may be named several times, wait for these posts, too."""
@@ -98,7 +99,8 @@ class Gathering:
         sync = sync & ~_sparse(group, words, sync)
         to_root = rooted & are(words, group.collective, _TO_ROOT)
         rows = np.flatnonzero(sync | to_root)
-        number = sum(map(len, self.for_all)) + np.arange(len(rows))
+        number = self.meetings + np.arange(len(rows))
+        self.meetings += len(rows)
         known = events[rows] >= 0
         at, member = np.nonzero(known)
         self.came.append((number[at], posts[rows[at], member]))
@@ -140,33 +142,35 @@ def last_needed(
 
 
 def come_back(
-    group: Group, words: Words, presence: Presence, begin: Floats, leave: Floats, until: Floats
+    trace: Trace, group: Group, presence: Presence, begin: Floats, leave: Floats, until: Floats
 ) -> tuple[Numbers, Numbers, Numbers, Floats]:
     """Calls in which a rank waited for another to come back to MPI, in whichever call.
 
-    In shared memory a message may end only then. So members may wait for a root to which their data
-    go, and a root for any to which its data go. By call and member: `begin`, `leave`, and `until`
-    when it waited otherwise. Returns calls, members, the ranks waited for, and when these came.
+    In shared memory a message may end only then. So members may wait for a root on their host to
+    which their data go, and a root for any on its host to which its data go. By call and member:
+    `begin`, `leave`, and `until` when it waited otherwise. Returns calls, members, the ranks waited
+    for, and when these came.
     """
+    words, members = trace.words, group.members.astype(np.int64)
     known = np.isfinite(begin) & np.isfinite(leave)
     root, rooted, is_root = _roots(group, known)
-    at, member = np.nonzero(
-        (rooted & are(words, group.collective, _TO_ROOT))[:, None] & known & ~is_root
-    )
-    who = group.members[root[at]].astype(np.int64)
+    host = np.unique(np.array(trace.hosts), return_inverse=True)[1].reshape(-1)[members]
+    near = (host[root][:, None] == host) & known & ~is_root
+    near &= not trace.of_device  # kernels move nothing for those of other communicators
+    at, member = np.nonzero((rooted & are(words, group.collective, _TO_ROOT))[:, None] & near)
+    who = members[root[at]]
     there = presence.since(who, begin[at, member])
 
-    rows = np.flatnonzero(rooted & are(words, group.collective, _FROM_ROOT))
-    own = root[rows]
-    others = np.tile(group.members.astype(np.int64), len(rows))
-    came = presence.since(others, np.repeat(begin[rows, own], group.size))
-    came = came.reshape(len(rows), group.size)
-    came = np.where(is_root[rows] | (came >= leave[rows, own][:, None]), -np.inf, came)
-    last = came.argmax(axis=1)
+    from_root = rooted & are(words, group.collective, _FROM_ROOT)
+    rows, other = np.nonzero(from_root[:, None] & near)
+    came = np.full(known.shape, -np.inf)
+    came[rows, other] = presence.since(members[other], begin[rows, root[rows]])
+    came[came >= np.take_along_axis(leave, root[:, None], axis=1)] = -np.inf
+    rows, last = np.flatnonzero(from_root), came.argmax(axis=1)
 
-    at, member = np.concatenate([at, rows]), np.concatenate([member, own])
-    who = np.concatenate([who, group.members[last].astype(np.int64)])
-    there = np.concatenate([there, np.take_along_axis(came, last[:, None], axis=1)[:, 0]])
+    at, member = np.concatenate([at, rows]), np.concatenate([member, root[rows]])
+    who = np.concatenate([who, members[last[rows]]])
+    there = np.concatenate([there, came[rows, last[rows]]])
     waited = (there > np.fmax(until, begin)[at, member]) & (there < leave[at, member])
     return at[waited], member[waited], who[waited], there[waited]
 

@@ -198,14 +198,15 @@ def _of_messages(
         np.concatenate([getattr(receive, name), getattr(send, name)])
         for name in ("rank", "begin", "end", "site")
     )
-    eager = _eager(messages, places.trace)
+    near = _near(messages, places.trace)
+    eager = _eager(messages, places.trace, near, _alone(rank, begin)[count:])
     times, posts, came = [], [], []
     for side, (own, other) in enumerate(((receive, send), (send, receive))):
         alone = eager & (side == 1)
         both = np.where(alone, own.begin, np.maximum(other.posted, own.begin))
         there = presence.since(other.rank, both)
         entered = (there > both) & (there < own.end)
-        entered &= alone | (~eager & (there <= other.end))
+        entered &= (alone & near) | (~eager & (there <= other.end))
         times.append(np.where(entered, there, np.where(alone, -np.inf, other.posted)))
         posts.append(np.arange(count) + np.where(entered, 2 + side, side) * count)
         came.append(there)
@@ -228,19 +229,43 @@ def _of_messages(
     return events, came
 
 
-def _eager(messages: Messages, trace: Trace) -> NDArray[np.bool_]:
-    """Which messages the library takes before they are received: none larger than any that it did.
+def _near(messages: Messages, trace: Trace) -> NDArray[np.bool_]:
+    """Which messages stay on one host."""
+    host = np.unique(np.array(trace.hosts), return_inverse=True)[1].reshape(-1)
+    found: NDArray[np.bool_] = host[messages.send.rank] == host[messages.receive.rank]
+    return found
 
-    Between ranks of one host and others the limits differ.
+
+def _alone(rank: NDArray[Any], begin: Floats) -> NDArray[np.bool_]:
+    """Which of these are the only one of their rank that begins then."""
+    order = np.lexsort((begin, rank))
+    first = (np.diff(rank[order], prepend=-1) != 0) | (np.diff(begin[order], prepend=-1) != 0)
+    found = np.empty(len(order), bool)
+    found[order] = first & np.append(first[1:], True)
+    return found
+
+
+def _eager(
+    messages: Messages, trace: Trace, near: NDArray[np.bool_], alone: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Which messages the library takes before they are received.
+
+    Of each octave of sizes, on one host and between hosts, those that come before their receives
+    tell, where a call completed the send `alone`: most must have ended before. Octaves that no
+    message tells of are as larger ones.
     """
     send, receive = messages.send, messages.receive
     error = np.minimum(np.nan_to_num(trace.clock_error), 1e9)
-    taken = send.end + error[send.rank] + error[receive.rank] < receive.posted
-    host = np.unique(np.array(trace.hosts), return_inverse=True)[1].reshape(-1)
-    near = host[send.rank] == host[receive.rank]
-    found = np.zeros(len(messages), bool)
+    error = np.where(near, 0.0, error[send.rank] + error[receive.rank])
+    found = send.end + error < receive.posted  # these were, whatever becomes of others
+    tells = alone & (send.begin + error < receive.posted)
+    taken = tells & found
+    octave = np.log2(np.maximum(messages.bytes, 1)).astype(np.int64)
     for own in (near, ~near):
-        found |= own & (messages.bytes <= messages.bytes[own & taken].max(initial=-1))
+        told, yes = (np.bincount(octave[own & which], minlength=64) for which in (tells, taken))
+        eager = 2 * yes > told
+        below = np.arange(64) <= np.flatnonzero(eager).max(initial=-1)
+        found |= own & (eager | (below & (told == 0)))[octave]
     return found
 
 
@@ -291,7 +316,7 @@ def _of_calls(
         own = group.collective == collective
         place[own] = places.of(group.site[own], trace.words[int(collective)])
     until = np.take_along_axis(came, last, axis=1)
-    back = come_back(group, trace.words, presence, np.where(known, begin, np.nan), leave, until)
+    back = come_back(trace, group, presence, np.where(known, begin, np.nan), leave, until)
     causes = count + np.arange(len(group))[:, None] * came.shape[1] + last
     causes[back[0], back[1]] = count + came.size + np.arange(len(back[0]))
     cause = causes[rows, member]

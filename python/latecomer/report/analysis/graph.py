@@ -33,7 +33,7 @@ class Graph:
     spent: Floats  # seconds of that computation
     after: NDArray[np.int64]  # the place of the call before it
     part: Floats  # of that computation, which is excess
-    apart: Floats  # ... which is beyond the mean of those after the same call, in the same turn
+    apart: Floats  # ... beyond what it would be if ranks were balanced, as Steps says
     start: Floats  # (ranks,) when each rank began, in seconds
     last: Floats  # (ranks,) when each rank last left a call, in seconds
     computed: Floats  # (steps, ranks), in seconds
@@ -98,7 +98,7 @@ class Graph:
         return np.where(np.isin(self.events.rank, ranks), self.part, 0.0)
 
     def nearer(self, part: float) -> Floats:
-        """The same if ranks came nearer to their mean after each call, in the same turn of a loop.
+        """The same if ranks came nearer to perfect balance.
 
         Below 0: they compute longer.
         """

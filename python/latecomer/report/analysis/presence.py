@@ -41,10 +41,11 @@ class Presence:
         if not len(time):
             return found
         begin, end, bounds = self._times
-        by_rank = np.argsort(rank, kind="stable")
-        starts = np.searchsorted(rank[by_rank], np.arange(len(bounds)))
-        for one in range(len(bounds) - 1):
-            own = by_rank[starts[one] : starts[one + 1]]
+        some, which = np.unique(rank, return_inverse=True)
+        by_rank = np.argsort(which, kind="stable")
+        starts = np.searchsorted(which[by_rank], np.arange(len(some) + 1))
+        for place, one in enumerate(some.tolist()):
+            own = by_rank[starts[place] : starts[place + 1]]
             first, stop = bounds[one], bounds[one + 1]
             at = first + np.searchsorted(end[first:stop], time[own], side="right")
             there = at < stop

@@ -236,7 +236,7 @@ def _row(name: str, run: float, waiting: float, moving: float, top: float, gain:
 def _answer(answer: Answer, answers: WhatIf, top: float, name: str = "") -> Row:
     done, name = answer.replayed, name or answer.scenario.name
     if done is None:
-        return Row([name], [Cell(f"not simulated: {answer.remark}", "remark", across=5)])
+        return Row([name], [Cell(f"not told: {answer.remark}", "remark", across=5)])
     better = "better" if done.seconds < 0.98 * answers.measured else ""
     gain = Cell(saved(done.seconds, answers.measured, done.error), better)
     return _row(name, done.seconds, done.waiting, done.moving, top, gain)

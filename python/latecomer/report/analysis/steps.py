@@ -66,7 +66,8 @@ class Steps:
         step: NDArray[np.int64],
         after: NDArray[np.int64],
     ) -> tuple[Floats, Floats]:
-        """The part of each computation that is excess, and the one that is beyond the mean.
+        """The part of each computation that is excess, and the one that is beyond the mean of those
+        after the same call, in the same turn, evened so that ranks have equal sums in each step.
 
         `after`: the place of the call before it.
         """
@@ -80,9 +81,7 @@ class Steps:
         mean[order] = np.repeat(np.add.reduceat(computed[order], begins) / size, size) \
             if len(order) else 0.0  # fmt: skip
         longer = np.clip(computed - typical, 0.0, None)
-        of_step = np.zeros_like(self.beyond)
-        np.add.at(of_step, (step, rank), longer)
-        whole, beyond = of_step[step, rank], self.beyond[step, rank]
+        whole, beyond = self._sum(longer, step, rank), self.beyond[step, rank]
         scale = np.divide(np.minimum(beyond, whole), whole, out=np.zeros_like(whole),
                           where=whole > 0)  # fmt: skip
         rest = np.clip(beyond - whole, 0.0, None)
@@ -106,11 +105,11 @@ class Steps:
         return np.divide(of, own, out=np.zeros_like(own), where=own > 0)
 
     def _evened(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
-        """By how much these are to be multiplied so that the sums are the mean of the ranks'."""
+        """By how much these are to be multiplied so that the sums of a step are alike on all ranks
+        that compute in it."""
         own = self._sum(of, step, rank)
-        if not len(self.present):
-            return np.ones_like(own)
-        mean = self.time[:, self.present].mean(axis=1)
+        ranks = np.maximum((self.time > 0).sum(axis=1), 1)
+        mean = self.time.sum(axis=1) / ranks
         found: Floats = np.divide(mean[step], own, out=np.ones_like(own), where=own > 0)
         return found
 

@@ -20,7 +20,7 @@ from ..trace.model import Trace, ranks_said
 from .collectives import CallClass, Collectives
 from .graph import Graph, graph_of
 from .simulated import AS_IT_WAS, AUTO, NATIVE, Executes, Simulator
-from .wording import TRUSTED, percent
+from .wording import FLOOR, TRUSTED, percent
 from .wording import seconds as times
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ Stretch = tuple[float, float, "Floats", float, float]
 Places = tuple[tuple[int, int], ...]
 
 _FEWEST = 24  # calls that a replay needs
-_OTHER_TASKS = "of no use: the ranks' tasks differ"
-_TOO_SLOW = "not known: simulated calls take far longer than those of the run"
+_OTHER_TASKS = "it takes longer, since ranks wait for what only some of them compute"
+_TOO_SLOW = "simulated calls take far longer than those of the run"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Answer:
     """What the run would have taken."""
 
     scenario: Scenario
-    replayed: Replayed | None  # None: not simulated
+    replayed: Replayed | None  # None: not told
     remark: str = ""
 
 
@@ -227,7 +227,7 @@ def label(answer: Answer) -> str:
 
 
 def by_gain(answers: WhatIf) -> list[Answer]:
-    """The shortest run first; those that were not simulated last."""
+    """The shortest run first; those that are not told last."""
     return sorted(answers.answers, key=lambda a: a.replayed.seconds if a.replayed else np.inf)
 
 
@@ -293,8 +293,8 @@ class Replay:
     def _useful(self, scenario: Scenario, found: Replayed) -> Answer:
         if found.seconds < 0:
             return Answer(scenario, None, _TOO_SLOW)
-        # Ranks whose tasks differ wait for what only some of them compute.
-        if scenario.computed and not scenario.ranks and found.seconds > self.run_seconds:
+        longer = found.seconds > (1 + FLOOR) * self.run_seconds + 2 * found.error
+        if longer and scenario.computed and not scenario.ranks:
             return Answer(scenario, None, _OTHER_TASKS)
         return Answer(scenario, found)
 

@@ -281,8 +281,8 @@ class Others:
 
 # Kinds of calls that have no record of their own.
 OTHER_CALLS = (
-    "calls that only test", "windows", "files", "communicators", "collectives among neighbours",
-    "messages between groups",
+    "calls that only test", "windows", "files", "making communicators and calls between groups",
+    "collectives among neighbours", "messages that are not recorded",
 )  # fmt: skip
 
 
