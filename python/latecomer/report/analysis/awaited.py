@@ -43,9 +43,7 @@ class Awaited:
     others: Lists  # by event: further posts
     meeting: Numbers  # by event: the meeting of which it waits for all members; -1: none
     came: Lists  # by meeting: the posts of its members' arrivals, by time
-    for_all: (
-        Numbers  # by meeting, 1: who waits in it waits for all; else for those before it leaves
-    )
+    for_all: Numbers  # by meeting, 1: who waits, does for all; else for those before it leaves
 
     def posts(self) -> Numbers:
         """All posts that are waited for, some of them several times."""
@@ -151,17 +149,19 @@ def come_back(
     `begin`, `leave`, and `until` when it waited otherwise. Returns calls, members, the ranks waited
     for, and when these came.
     """
-    words, members = trace.words, group.members.astype(np.int64)
+    members, nothing = group.members.astype(np.int64), np.zeros(0, np.int64)
     known = np.isfinite(begin) & np.isfinite(leave)
     root, rooted, is_root = _roots(group, known)
+    to_root, from_root = (rooted & are(trace.words, group.collective, kinds)
+                          for kinds in (_TO_ROOT, _FROM_ROOT))  # fmt: skip
+    if trace.of_device or not (to_root | from_root).any():  # kernels move nothing for others
+        return nothing, nothing, nothing, np.zeros(0)
     host = np.unique(np.array(trace.hosts), return_inverse=True)[1].reshape(-1)[members]
     near = (host[root][:, None] == host) & known & ~is_root
-    near &= not trace.of_device  # kernels move nothing for those of other communicators
-    at, member = np.nonzero((rooted & are(words, group.collective, _TO_ROOT))[:, None] & near)
+    at, member = np.nonzero(to_root[:, None] & near)
     who = members[root[at]]
     there = presence.since(who, begin[at, member])
 
-    from_root = rooted & are(words, group.collective, _FROM_ROOT)
     rows, other = np.nonzero(from_root[:, None] & near)
     came = np.full(known.shape, -np.inf)
     came[rows, other] = presence.since(members[other], begin[rows, root[rows]])
