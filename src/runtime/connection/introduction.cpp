@@ -22,7 +22,8 @@ namespace latecomer {
 namespace {
 
 /// A text that needs no memory of the heap: a rank that lacks some must not miss the others, which
-/// make a communicator together now. What has no room is left out.
+/// make a communicator together now. It is short, since threads may have small stacks; what has no
+/// room is left out.
 class Text {
  public:
   void add(std::string_view more) {
@@ -33,7 +34,7 @@ class Text {
   [[nodiscard]] std::string_view view() const { return {text_.data(), length_}; }
 
  private:
-  std::array<char, 2048> text_;
+  std::array<char, 320> text_;
   std::size_t length_ = 0;
 };
 
