@@ -54,8 +54,10 @@ EXPECTED = (
     "rank 2 was last seen in a call that completes messages or collectives, at ",
     "rank 3 was last seen in a probe from any rank, any tag, at ",
     "rank 4 was last seen outside of calls that may wait (tests are not counted), since ",
-    "rank 5 was last seen in a call of MPI that has no record (communicators), at ",
-    "rank 6 was last seen in a call of MPI that has no record (communicators), at ",
+    "rank 5 was last seen in a call of MPI that has no record (making communicators and calls "
+    "between groups), at ",
+    "rank 6 was last seen in a call of MPI that has no record (making communicators and calls "
+    "between groups), at ",
     "rank 7 was last seen in a call of MPI that has no record (windows), at ",
 )
 
@@ -93,7 +95,7 @@ EXPECTED_IN_FORTRAN = (
     f"rank 0 {NO_RECORD} (windows), at hangs",
     f"rank 1 {NO_RECORD} (files), at hangs",
     f"rank 2 {NO_RECORD} (collectives among neighbours), at hangs",
-    f"rank 3 {NO_RECORD} (communicators), at hangs",
+    f"rank 3 {NO_RECORD} (making communicators and calls between groups), at hangs",
     "rank 4 was last seen outside of calls that may wait (tests are not counted), since ",
 )
 

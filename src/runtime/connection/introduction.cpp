@@ -34,7 +34,7 @@ class Text {
   [[nodiscard]] std::string_view view() const { return {text_.data(), length_}; }
 
  private:
-  std::array<char, 320> text_;
+  std::array<char, 320> text_{};
   std::size_t length_ = 0;
 };
 
