@@ -43,7 +43,7 @@ class Awaited:
     others: Lists  # by event: further posts
     meeting: Numbers  # by event: the meeting of which it waits for all members; -1: none
     came: Lists  # by meeting: the posts of its members' arrivals, by time
-    for_all: Numbers  # by meeting, 1: who waits, does for all; else for those before it leaves
+    for_all: Numbers  # by meeting, 1: who waits, for all; else for those before it leaves
 
     def posts(self) -> Numbers:
         """All posts that are waited for, some of them several times."""
