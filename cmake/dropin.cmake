@@ -54,7 +54,7 @@ endif()
 file(GLOB dropin_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/dropin/*.cpp)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/wrapped.cpp
   ${LATECOMER_DROPIN}/wrappers.cpp PROPERTIES UNITY_GROUP calls)
-foreach(each messages message_records completions unseen)
+foreach(each messages message_records completions unseen windows_and_files)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/src/dropin/${each}.cpp PROPERTIES
     UNITY_GROUP messages)
 endforeach()

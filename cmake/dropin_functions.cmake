@@ -120,7 +120,7 @@ foreach(line ${lines})
   string(TOLOWER ${name} lower)
   string(TOUPPER ${name} upper)
   string(REPLACE "," ";" parameters "${parameters}")
-  foreach(list c_list large_list c_values)
+  foreach(list c_list large_list c_values kinds)
     set(${list} "")
   endforeach()
   set(fortran_words 1)  # ierror; at the end the lengths of texts
@@ -133,6 +133,7 @@ foreach(line ${lines})
     list(GET parameter 0 kind)
     list(GET parameter 1 word)
     latecomer_parameter(${kind} ${word})
+    list(APPEND kinds ${kind})
     list(LENGTH c_list place)
     string(SUBSTRING "abcdefghijklm" ${place} 1 ${kind}_letter)  # as the loader calls its words
     list(APPEND c_list "${as_c}")
@@ -153,7 +154,8 @@ foreach(line ${lines})
   endforeach()
   # Persistent collectives and MPI_Isendrecv came with MPI 4, as large counts did.
   set(passes "")
-  foreach(kind watched nonblocking persistent neighbour makes apart begins message timed polling)
+  foreach(kind watched nonblocking persistent neighbour makes apart begins message object timed
+      polling)
     if(kind IN_LIST forms)
       set(passes ${kind})
       list(REMOVE_ITEM forms ${kind})
@@ -161,7 +163,7 @@ foreach(line ${lines})
   endforeach()
   # Places of calls that are counted only are of no use but beside messages.
   set(of "")
-  if(passes MATCHES "^(nonblocking|persistent|neighbour|message|timed|polling)$")
+  if(passes MATCHES "^(nonblocking|persistent|neighbour|message|object|timed|polling)$")
     set(of _of_messages)
   endif()
   set(f08 mpi_${lower}_f08)
@@ -202,11 +204,38 @@ foreach(line ${lines})
       elseif(passes STREQUAL "message")
         string(CONCAT pass "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return messages::${lower}(native, ${c_values});\n")
-      elseif(passes MATCHES "^(neighbour|timed|polling)$")
+      elseif(passes STREQUAL "object")
+        # A collective that makes a window or a file of a communicator, ends one, or is on one.
+        string(REGEX MATCH "(new)?(win|file) [a-z]+" made "${parameters}")
+        string(REGEX MATCH "[a-z]+$" handle "${made}")
+        set(is_new FALSE)
+        if(made MATCHES "^new")
+          set(is_new TRUE)
+        endif()
+        string(REGEX REPLACE "_.*" "" made "${lower}")  # win or file
+        string(REPLACE "win" "window" made "objects::${made}")
+        set(rest "latecomer::call_site(__builtin_return_address(0)),\n      [&] { return native(${passed_values}); });\n")
+        set(pass "  if (!messages::are_traced()) return native(${passed_values});\n")
+        if(is_new AND "comm" IN_LIST kinds)
+          string(APPEND pass "  const int code = ${watched};\n"
+            "  return code == MPI_SUCCESS ? objects::made(comm, ${made}(*${handle}), code) : code;\n")
+        elseif(is_new)
+          string(APPEND pass "  if (${handle} == nullptr) return native(${passed_values});\n"
+            "  return objects::end(${made}(*${handle}), \"${lower}\", ${rest}")
+        else()
+          set(bytes -1)
+          if(name STREQUAL "Win_fence")
+            set(bytes "(assert & MPI_MODE_NOPRECEDE) != 0 ? 0 : -1")
+          endif()
+          string(APPEND pass
+            "  return objects::together(${made}(${handle}), \"${lower}\", ${bytes}, ${rest}")
+        endif()
+      elseif(name MATCHES "^Win_(post|start|complete|wait|test)$")
+        string(CONCAT pass "  if (!messages::are_traced()) return native(${passed_values});\n"
+          "  return objects::${lower}(native, ${c_values});\n")
+      elseif(passes MATCHES "^(timed|polling)$")
         set(calls messages)
-        if(passes STREQUAL "neighbour")
-          set(calls neighbours)
-        elseif(name MATCHES "^Win_")
+        if(name MATCHES "^Win_")
           set(calls windows)
         elseif(name MATCHES "^File_")
           set(calls files)
@@ -219,19 +248,28 @@ foreach(line ${lines})
         if(passes STREQUAL "polling" AND NOT calls STREQUAL "polling")
           string(APPEND bits " | OtherCalls::polling")
         endif()
-        set(pass "")
-        if(passes STREQUAL "neighbour")
-          set(pass "  latecomer::count_unhandled(latecomer::Unhandled::${passes});\n")
-        endif()
-        string(APPEND pass "  if (!messages::are_traced()) return native(${passed_values});\n"
+        string(CONCAT pass "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return latecomer::unseen::in(\n"
           "      ${bits}, latecomer::call_site(__builtin_return_address(0)),\n"
           "      [&] { return native(${passed_values}); });\n")
-      else()
-        set(recorded "\"${lower}\"")
-        if(name MATCHES "^I?[Nn]eighbor_")
-          set(recorded nullptr)
+      elseif(name MATCHES "^I?[Nn]eighbor_")
+        string(REGEX MATCH "sendcounts?" sendcount "${passed_values}")
+        string(REGEX MATCH "recvcounts?" recvcount "${passed_values}")
+        string(REGEX MATCH "sendtypes?" sendtype "${passed_values}")
+        string(REGEX MATCH "recvtypes?" recvtype "${passed_values}")
+        set(begins "among_neighbours")
+        set(more "comm, latecomer::call_site(__builtin_return_address(0))")
+        if(NOT passes STREQUAL "neighbour")
+          set(begins "begin_among_neighbours")
+          set(more "latecomer::trace::${passes}, comm, request")
         endif()
+        string(CONCAT pass "  latecomer::count_unhandled(latecomer::Unhandled::${passes});\n"
+          "  if (!messages::are_traced()) return native(${passed_values});\n"
+          "  return messages::${begins}(\n"
+          "      messages::parts(${sendcount}, ${sendtype}), messages::parts(${recvcount}, ${recvtype}),\n"
+          "      ${more},\n"
+          "      [&] { return native(${passed_values}); });\n")
+      else()
         set(root -1)
         if(passed_values MATCHES "(^|, )root(,|$)")
           set(root root)
@@ -239,7 +277,7 @@ foreach(line ${lines})
         string(CONCAT pass "  latecomer::count_unhandled(latecomer::Unhandled::${passes});\n"
           "  if (!messages::are_traced()) return native(${passed_values});\n"
           "  return messages::begin_together(\n"
-          "      ${recorded}, latecomer::trace::${passes}, ${root}, comm, request,\n"
+          "      \"${lower}\", latecomer::trace::${passes}, ${root}, comm, request,\n"
           "      latecomer::call_site(__builtin_return_address(0)),\n"
           "      [&] { return native(${passed_values}); });\n")
       endif()
@@ -264,7 +302,7 @@ foreach(line ${lines})
         "  static const auto native = latecomer::next(\"${symbol}\", P${symbol});\n"
         "${pass}}\n#endif\n")
       set(of "")
-      if(passes MATCHES "^(message|timed|polling)$")
+      if(passes MATCHES "^(message|object|timed|polling)$")
         set(of _of_messages)
       endif()
       string(APPEND exports${of} "    ${symbol};\n")
@@ -291,7 +329,7 @@ foreach(line ${lines})
     elseif(form STREQUAL "short")  # of the C function, see there
     else()
       message(FATAL_ERROR
-        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, makes, apart, begins, watched, nonblocking, persistent, neighbour, message, timed, polling")
+        "${TABLE}: form '${form}' is not usable; right would be one of c, short, large, makes, apart, begins, watched, nonblocking, persistent, neighbour, message, object, timed, polling")
     endif()
   endforeach()
   string(APPEND wrappers "\n")
@@ -304,11 +342,13 @@ file(CONFIGURE OUTPUT ${FOLDER}/wrappers.cpp @ONLY CONTENT [[
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
 #include "dropin/unseen.hpp"
+#include "dropin/windows_and_files.hpp"
 #include "dropin/wrapped.hpp"
 
 #define LATECOMER_WRAPPER __attribute__((visibility("default")))
 
 namespace messages = latecomer::messages;
+namespace objects = latecomer::objects;
 namespace wrapped = latecomer::wrapped;
 using latecomer::trace::OtherCalls;
 

@@ -60,6 +60,19 @@ KINDS = {
         " MPI_Send(a, 1, MPI_DOUBLE, 0, 1, all); } else { for (int to = 1; to < ranks; ++to)"
         " MPI_Send(a, 1, MPI_DOUBLE, to, 0, all); for (int to = 1; to < ranks; ++to)"
         " MPI_Recv(b, 1, MPI_DOUBLE, MPI_ANY_SOURCE, 1, all, &s); }",
+    "neighbourhood all-to-all":
+        "work(); MPI_Neighbor_alltoall(a, 50, MPI_DOUBLE, c, 50, MPI_DOUBLE, ring);",
+    "non-blocking neighbourhood all-gather":
+        "work(); MPI_Ineighbor_allgather(a, 50, MPI_DOUBLE, c, 50, MPI_DOUBLE, ring, q);"
+        "work(); MPI_Wait(q, MPI_STATUS_IGNORE);",
+    "fences": "work(); MPI_Win_fence(0, win);"
+        "MPI_Put(a, 9, MPI_DOUBLE, next, 0, 9, MPI_DOUBLE, win);"
+        "MPI_Win_fence(MPI_MODE_NOSUCCEED, win);",
+    "wavefront by epochs":
+        "if (rank > 0) { MPI_Win_post(low, 0, win); MPI_Win_wait(win); } work();"
+        "if (rank < ranks - 1) { MPI_Win_start(high, 0, win);"
+        " MPI_Put(a, 9, MPI_DOUBLE, next, 0, 9, MPI_DOUBLE, win); MPI_Win_complete(win); }",
+    "collective writing": "work(); MPI_File_write_at_all(file, 8 * rank, a, 1, MPI_DOUBLE, &s);",
 }  # fmt: skip
 CODE = r"""
 #include <mpi.h>
@@ -70,6 +83,10 @@ CODE = r"""
 static int rank, ranks, slow, even, computed, before, next;
 static double a[40000], b[40000], c[64 * 40000];
 static MPI_Request q[4];
+static MPI_Comm ring;
+static MPI_Win win;
+static MPI_File file;
+static MPI_Group low, high;
 static double drawn(int of) {
   srand48(1000003 * (long)of + computed);
   drand48();
@@ -98,6 +115,16 @@ static void send(int count) {
   MPI_Isend(a, count, MPI_DOUBLE, next, 0, all, &q[2]);
   MPI_Isend(a, count, MPI_DOUBLE, before, 1, all, &q[3]);
 }
+static void prepare(const char* name) {
+  const int periodic = 1;
+  MPI_Group group;
+  MPI_Cart_create(all, 1, &ranks, &periodic, 0, &ring);
+  MPI_Win_create(c, sizeof c, sizeof *c, MPI_INFO_NULL, all, &win);
+  MPI_File_open(all, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  MPI_Comm_group(all, &group);
+  MPI_Group_incl(group, 1, &before, &low);
+  MPI_Group_incl(group, 1, &next, &high);
+}
 int main(int argc, char** argv) {
   MPI_Comm left, right;
   MPI_Status s;
@@ -110,8 +137,11 @@ int main(int argc, char** argv) {
   next = (rank + 1) % ranks;
   MPI_Comm_split(all, rank < ranks / 2, rank, &left);
   MPI_Comm_split(all, rank % 2, rank, &right);
+  prepare(argv[3]);
   MPI_Barrier(all);
   for (int step = 0; step < atoi(argv[1]); ++step) { BODY }
+  MPI_Win_free(&win);
+  MPI_File_close(&file);
   (void)s, (void)receive, (void)send;
   return MPI_Finalize();
 }
@@ -139,7 +169,8 @@ def main() -> None:
             folder = Path(name, kind.replace(" ", "-"))
             folder.mkdir()
             program = _compiled(using, kind, folder)
-            run, *even = (_traced(using, words.ranks, [program, str(words.steps), how], folder)
+            run, *even = (_traced(using, words.ranks, [program, str(words.steps), how,
+                                                       f"{program}.out"], folder)
                           for how in ("slow", "even", "even"))  # fmt: skip
             ratios.append(_print_row(kind, run, even, words.ranks // 2))
     print(f"\nPredicted gain by the real one: mean {statistics.mean(ratios):.2f}, "

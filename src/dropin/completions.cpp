@@ -108,7 +108,7 @@ void started(const Posting& posting, const MPI_Request* request, const void* sit
     if (!own.is_persistent()) return;
     own.active = true;
     own.record.posted = posting.time;
-    own.record.order = posting.order;
+    own.record.order = own.among != nullptr ? next_orders(own.among->size()) : posting.order;
     if (own.begun.collective != nullptr) own.begun.begin(site);
   });
 }

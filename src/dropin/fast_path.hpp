@@ -48,8 +48,7 @@ inline constexpr std::array<int, 3> kCommonSizes = {sizeof(double), sizeof(int),
 
 // Counts the calls that are the MPI library's and are not measured: those that are left to it at
 // once, because they are short, and collectives that are never handled: non-blocking ones, requests
-// for persistent ones (docs/decisions/0034-dropin-semantics.md), and those among neighbours, in
-// which a rank waits for some others only.
+// for persistent ones (docs/decisions/0034-dropin-semantics.md), and those among neighbours.
 
 inline std::atomic<std::uint64_t> short_vector_calls{0};
 

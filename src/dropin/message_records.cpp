@@ -138,20 +138,20 @@ std::int64_t bytes_of(const Data& data) {
   return data.count * size;
 }
 
-bool describe(trace::Message& record, const Posting& posting, const To& to) {
-  if (to.peer == MPI_PROC_NULL || to.comm == MPI_COMM_NULL) return false;
+std::optional<int> describe(trace::Message& record, const Posting& posting, const To& to) {
+  if (to.peer == MPI_PROC_NULL || to.comm == MPI_COMM_NULL) return std::nullopt;
   const trace::TracedComm comm = trace::comm_of_messages(to.comm);
   if (comm.id == trace::TracedComm::kNone) {
     trace::lose_message();
-    return false;
+    return std::nullopt;
   }
-  if (to.peer >= comm.ranks) return false;
+  if (to.peer >= comm.peers) return std::nullopt;
   record.communicator = comm.id;
-  record.peer = to.peer;
+  record.peer = comm.first + to.peer;
   record.tag = to.tag;
   record.posted = posting.time;
   record.order = posting.order;
-  return true;
+  return comm.first;
 }
 
 void set_wildcards(trace::Message& record, const To& from) {
@@ -159,8 +159,8 @@ void set_wildcards(trace::Message& record, const To& from) {
   if (from.tag == MPI_ANY_TAG) record.flags |= trace::any_tag;
 }
 
-void set_from(trace::Message& record, const MPI_Status& status) {
-  record.peer = status.MPI_SOURCE;
+void set_from(trace::Message& record, const MPI_Status& status, int first) {
+  record.peer = first + status.MPI_SOURCE;
   record.tag = status.MPI_TAG;
   record.bytes = bytes_of(status);
 }
@@ -173,6 +173,26 @@ void write(trace::Message record, const Ending& ending) {
   trace::add(record, ending.site);
 }
 
+trace::Message own_message(What what, std::uint32_t communicator, trace::OwnTag::Tag tag, int peer,
+                           std::int64_t bytes) {
+  trace::Message made;
+  made.what = what;
+  made.communicator = communicator;
+  made.tag = tag;
+  made.peer = peer;
+  made.bytes = bytes;
+  return made;
+}
+
+void write(const OwnMessages& messages, std::int64_t posted, std::uint32_t first,
+           const Ending& ending) {
+  for (trace::Message each : messages) {
+    each.posted = posted;
+    each.order = first++;
+    write(each, ending);
+  }
+}
+
 void write(const Pending& done, const MPI_Status* status, const Ending& ending) {
   if (done.silent || !done.active) return;
   if (done.begun.collective != nullptr) {
@@ -183,17 +203,21 @@ void write(const Pending& done, const MPI_Status* status, const Ending& ending) 
                       done.begun.site});
     return;
   }
+  if (done.among != nullptr) {
+    return write(*done.among, done.record.posted, done.record.order, ending);
+  }
   trace::Message record = done.record;
-  const bool comes = record.what == trace::What::receive;
+  const bool comes = record.what == What::receive;
   if ((comes || done.cancelled) && status == nullptr) return trace::lose_message(record.order);
   if (done.cancelled && was_cancelled(*status)) return;  // there was no message
-  if (comes) set_from(record, *status);
+  if (comes) set_from(record, *status, done.first);
   write(record, ending);
 }
 
 void lose(const Pending& pending, const void* site) {
   if (pending.silent || !pending.active || pending.begun.collective != nullptr) return;
-  const bool is_sure = pending.record.what != trace::What::receive && !pending.cancelled;
+  const bool is_sure =
+      pending.among == nullptr && pending.record.what != What::receive && !pending.cancelled;
   if (!is_sure) return trace::lose_message(pending.record.order);
   const std::int64_t now = trace::now_ns();
   write(pending.record, {now, now, site});
@@ -209,7 +233,9 @@ Pending begun(int flags, const Posting& posting, const To& to, const MPI_Request
   fresh.place = place_of(request);
   fresh.record.flags = static_cast<std::uint8_t>(flags);
   fresh.active = (flags & trace::persistent) == 0;
-  fresh.silent = !describe(fresh.record, posting, to);
+  const std::optional<int> first = describe(fresh.record, posting, to);
+  fresh.silent = !first;
+  fresh.first = first.value_or(0);
   return fresh;
 }
 

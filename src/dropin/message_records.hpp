@@ -19,6 +19,8 @@
 
 namespace latecomer::messages {
 
+using trace::What;
+
 // An operation on messages as the program describes it.
 
 /// The entry of a call that begins an operation.
@@ -73,11 +75,16 @@ struct Begun {
   }
 };
 
+/// What a call among neighbours sends and receives, but for the times and the order.
+using OwnMessages = std::vector<trace::Message>;
+
 struct Pending {
   std::uint64_t key = 0;
   const void* place = nullptr;  // of the program's variable that got the handle
   trace::Message record;
   Begun begun;
+  std::shared_ptr<const OwnMessages> among;  // null: it is not among neighbours
+  int first = 0;                             // as described
   bool silent = false;     // not to be recorded: it is here since others may have its handle
   bool active = true;      // false: persistent, and not started
   bool cancelled = false;  // the program asked for that
@@ -174,14 +181,27 @@ void recording(Work&& work) try {
 }
 
 [[nodiscard]] std::int64_t bytes_of(const Data& data);
-/// Sets what is known of an operation when it begins. Returns false if there is nothing to record.
-/// After an error handler of the program MPICH says that all is well, so `to` may be wrong.
-[[nodiscard]] bool describe(trace::Message& record, const Posting& posting, const To& to);
+/// Sets what is known of an operation when it begins. Returns the member of the communicator that
+/// is rank 0 for the program, not 0 where there are two groups; nothing: it is not recorded. After
+/// an error handler of the program MPICH says that all is well, so `to` may be wrong.
+[[nodiscard]] std::optional<int> describe(trace::Message& record, const Posting& posting,
+                                          const To& to);
 void set_wildcards(trace::Message& record, const To& from);
-/// Sets what came.
-void set_from(trace::Message& record, const MPI_Status& status);
+/// Sets what came. `first`: as described.
+void set_from(trace::Message& record, const MPI_Status& status, int first);
 
 void write(trace::Message record, const Ending& ending);
+/// One that the program does not call a message.
+[[nodiscard]] trace::Message own_message(What what, std::uint32_t communicator,
+                                         trace::OwnTag::Tag tag, int peer, std::int64_t bytes);
+/// The first of so many orders, for as many messages.
+[[nodiscard]] inline std::uint32_t next_orders(std::size_t count) {
+  return unseen::next_message.fetch_add(static_cast<std::uint32_t>(count),
+                                        std::memory_order_relaxed);
+}
+/// Those that were begun then, with orders from `first` on.
+void write(const OwnMessages& messages, std::int64_t posted, std::uint32_t first,
+           const Ending& ending);
 /// `status`: null where neither the program nor we have one.
 void write(const Pending& done, const MPI_Status* status, const Ending& ending);
 /// A message whose end is not known. What others wait for is the posting of a send.
@@ -208,6 +228,9 @@ void failed(MPI_Request before, const MPI_Request* place);
   recorded = false;
   return trace::now_ns();
 }
+/// A call that began then, and may have waited, has ended. If nothing of it is recorded, its time
+/// is, as of these kinds of trace::OtherCalls.
+void ended(std::int64_t begin, std::uint8_t calls = trace::OtherCalls::messages);
 /// A call that tests has ended; see ended().
 inline void tested(std::int64_t begin) {
   if (recorded) return unseen::forget();

@@ -1,11 +1,14 @@
 #include "dropin/messages.hpp"
 
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include "dropin/message_records.hpp"
 #include "dropin/next.hpp"
 
 namespace latecomer::messages {
-
-using trace::OtherCalls;
 
 void begin() {
   if (!trace::is_on() || !loader_has_messages()) return;
@@ -44,8 +47,8 @@ Posting post() {
   return {trace::now_ns(), unseen::next_message.fetch_add(1, std::memory_order_relaxed)};
 }
 
-void ended(std::int64_t begin) {
-  if (!recorded) unseen::add(OtherCalls::messages, begin, trace::now_ns());
+void ended(std::int64_t begin, std::uint8_t calls) {
+  if (!recorded) unseen::add(calls, begin, trace::now_ns());
 }
 
 Posting post_with(const Posting& first) {
@@ -68,9 +71,10 @@ void received(const Posting& posting, const To& from, const MPI_Status& status,
   recording([&] {
     trace::Message record;
     record.what = What::receive;
-    if (!describe(record, posting, from)) return;
+    const std::optional<int> first = describe(record, posting, from);
+    if (!first) return;
     set_wildcards(record, from);
-    set_from(record, status);
+    set_from(record, status, *first);
     write(record, ending);
   });
 }
@@ -139,12 +143,87 @@ void begun_together(const char* collective, int flags, int root, std::int64_t ti
     fresh.record.flags = static_cast<std::uint8_t>(flags);
     fresh.active = (flags & trace::persistent) == 0;
     fresh.record.posted = time;
-    if (collective != nullptr) fresh.record.communicator = trace::comm_of_messages(comm).id;
-    fresh.silent = collective == nullptr || fresh.record.communicator == trace::TracedComm::kNone;
+    const trace::TracedComm known = trace::comm_of_messages(comm);
+    fresh.record.communicator = known.id;
+    fresh.silent = known.id == trace::TracedComm::kNone || known.two_groups;
     if (!fresh.silent) fresh.begun = {collective, root, trace::calls_on(comm), 0, nullptr};
     if (!fresh.silent && fresh.active) fresh.begun.begin(site);
     add(fresh);
   });
+}
+
+namespace {
+
+std::vector<Neighbour> listed(const std::vector<int>& ranks) {
+  std::vector<Neighbour> made;
+  for (std::size_t part = 0; part < ranks.size(); ++part) {
+    if (ranks[part] != MPI_PROC_NULL) made.push_back({ranks[part], part});
+  }
+  return made;
+}
+
+/// In each dimension the one before, then the one behind. Where both are one rank, what is sent to
+/// the one comes from the other.
+Neighbours in_grid(MPI_Comm comm) {
+  int dimensions = 0;
+  PMPI_Cartdim_get(comm, &dimensions);
+  std::vector<int> from;
+  for (int each = 0; each < dimensions; ++each) {
+    int before = MPI_PROC_NULL;
+    int behind = MPI_PROC_NULL;
+    PMPI_Cart_shift(comm, each, 1, &before, &behind);
+    from.insert(from.end(), {before, behind});
+  }
+  Neighbours made{listed(from), listed(from)};
+  std::ranges::sort(made.to, {}, [](const Neighbour& each) { return each.part ^ 1; });
+  return made;
+}
+
+Neighbours in_graph(MPI_Comm comm) {
+  int rank = 0;
+  int count = 0;
+  PMPI_Comm_rank(comm, &rank);
+  PMPI_Graph_neighbors_count(comm, rank, &count);
+  std::vector<int> ranks(static_cast<std::size_t>(count));
+  PMPI_Graph_neighbors(comm, rank, count, ranks.data());
+  return {listed(ranks), listed(ranks)};
+}
+
+Neighbours in_distributed_graph(MPI_Comm comm) {
+  int in = 0;
+  int out = 0;
+  int weighted = 0;
+  PMPI_Dist_graph_neighbors_count(comm, &in, &out, &weighted);
+  std::vector<int> from(static_cast<std::size_t>(in));
+  std::vector<int> to(static_cast<std::size_t>(out));
+  std::vector<int> weights(from.size() + to.size());
+  PMPI_Dist_graph_neighbors(comm, in, from.data(), weights.data(), out, to.data(),
+                            weights.data() + in);
+  return {listed(to), listed(from)};
+}
+
+}  // namespace
+
+Neighbours neighbours_of(MPI_Comm comm) {
+  int kind = MPI_UNDEFINED;
+  PMPI_Topo_test(comm, &kind);
+  if (kind == MPI_CART) return in_grid(comm);
+  if (kind == MPI_GRAPH) return in_graph(comm);
+  if (kind == MPI_DIST_GRAPH) return in_distributed_graph(comm);
+  return {};
+}
+
+void begun_among(OwnMessages messages, int flags, std::int64_t time, const MPI_Request* request) {
+  Pending fresh;
+  fresh.key = key_of(*request);
+  fresh.place = place_of(request);
+  fresh.record.flags = static_cast<std::uint8_t>(flags);
+  fresh.active = (flags & trace::persistent) == 0;
+  fresh.record.posted = time;
+  for (trace::Message& each : messages) each.flags = fresh.record.flags;
+  fresh.record.order = next_orders(messages.size());
+  fresh.among = std::make_shared<const OwnMessages>(std::move(messages));
+  add(fresh);
 }
 
 void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
@@ -190,7 +269,9 @@ void found(const Posting& posting, const To& from, MPI_Message message, const MP
   fresh.record.what = What::receive;
   fresh.record.flags = trace::matched_probe;
   set_wildcards(fresh.record, from);
-  fresh.silent = !describe(fresh.record, posting, from);
+  const std::optional<int> first = describe(fresh.record, posting, from);
+  fresh.silent = !first;
+  fresh.first = first.value_or(0);
   if (!matched().add(fresh)) lose(fresh, nullptr);
 }
 
@@ -200,9 +281,10 @@ void probed(const Posting& posting, const To& from, const MPI_Status& status,
   const Ending wait = ending(since, site);
   trace::Message record;
   record.what = What::probe;
-  if (!describe(record, posting, from)) return;
+  const std::optional<int> first = describe(record, posting, from);
+  if (!first) return;
   set_wildcards(record, from);
-  set_from(record, status);
+  set_from(record, status, *first);
   write(record, wait);
 }
 

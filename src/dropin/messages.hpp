@@ -2,15 +2,16 @@
 // is asked of MPI before the program's own call, so that errors are the program's as without us.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <vector>
 
 #include "dropin/fast_path.hpp"
 #include "dropin/message_records.hpp"
 #include "trace/records.hpp"
 
 namespace latecomer::messages {
-
-using trace::What;
 
 /// True if messages are to be recorded.
 [[nodiscard]] inline bool are_traced() {
@@ -22,9 +23,6 @@ void end();
 
 /// Such a call is entered.
 [[nodiscard]] Posting post();
-/// A call that began then, and may have waited, has ended. If nothing of it is recorded, its time
-/// is.
-void ended(std::int64_t begin);
 /// The same of a second operation by the same call.
 [[nodiscard]] Posting post_with(const Posting& first);
 
@@ -55,13 +53,70 @@ void sent_with_receive(const Posting& posting, const Data& data, const To& to, c
 void lost_with_send(const Posting& posting, const To& from, const MPI_Request* request);
 void begun_to_receive(int flags, const Posting& posting, const To& from,
                       const MPI_Request* request);
-/// A collective. `collective`: null: it is not recorded. `root`: -1: it has none.
+/// A collective. `root`: -1: it has none.
 void begun_together(const char* collective, int flags, int root, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site);
 void received_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
                       const MPI_Status& status, const void* site);
 void begun_to_receive_matched(const Posting& posting, MPI_Message message, const MPI_Message* place,
                               const MPI_Request* request);
+
+// Collectives among neighbours: each rank sends a message to some, and receives one from some.
+
+/// Counts and types that are alike for all neighbours, or lists of them.
+template <class Counts, class Types>
+struct Parts {
+  Counts counts;
+  Types types;
+
+  [[nodiscard]] Data operator[](std::size_t neighbour) const {
+    return {at<!std::is_pointer_v<Counts>>(counts, neighbour),
+            at<std::is_same_v<Types, MPI_Datatype>>(types, neighbour)};
+  }
+
+ private:
+  template <bool alike, class Each>
+  static auto at(Each each, std::size_t neighbour) {
+    if constexpr (alike) {
+      return each;
+    } else {
+      return each[neighbour];
+    }
+  }
+};
+template <class Counts, class Types>
+[[nodiscard]] Parts<Counts, Types> parts(Counts counts, Types types) {
+  return {counts, types};
+}
+
+struct Neighbour {
+  int rank;          // in the communicator
+  std::size_t part;  // its place among the parts
+};
+/// Such that messages between two ranks are sent in the order in which they are received.
+struct Neighbours {
+  std::vector<Neighbour> to;
+  std::vector<Neighbour> from;
+};
+[[nodiscard]] Neighbours neighbours_of(MPI_Comm comm);
+/// Throws where MPI refuses.
+template <class Sends, class Receives>
+OwnMessages messages_among(MPI_Comm comm, const Sends& sends, const Receives& receives) {
+  const std::uint32_t id = trace::comm_of_messages(comm).id;
+  const Neighbours all = neighbours_of(comm);
+  OwnMessages made;
+  if (id == trace::TracedComm::kNone) {
+    trace::lose_message();
+    return made;
+  }
+  const auto add = [&](What what, const Neighbour& each, const Data& data) {
+    made.push_back(own_message(what, id, trace::OwnTag::of_neighbours, each.rank, bytes_of(data)));
+  };
+  for (const Neighbour& each : all.to) add(What::send, each, sends[each.part]);
+  for (const Neighbour& each : all.from) add(What::receive, each, receives[each.part]);
+  return made;
+}
+void begun_among(OwnMessages messages, int flags, std::int64_t time, const MPI_Request* request);
 
 /// The status that MPI is to set: the program's, or where that passes none, one of ours.
 class OneStatus {
@@ -258,14 +313,40 @@ int imrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Messag
   return code;
 }
 
-/// `collective`: its name in reports; null: it is not recorded, since ranks wait for some others
-/// only.
+/// `collective`: its name in reports.
 template <class Native>
 int begin_together(const char* collective, int flags, int root, MPI_Comm comm,
                    const MPI_Request* request, const void* site, const Native& native) {
   const std::int64_t time = post().time;
   const int code = native();
   if (code == MPI_SUCCESS) begun_together(collective, flags, root, time, comm, request, site);
+  return code;
+}
+
+template <class Sends, class Receives, class Native>
+int among_neighbours(const Sends& sends, const Receives& receives, MPI_Comm comm, const void* site,
+                     const Native& native) {
+  const std::int64_t begin = enter_wait();
+  const unseen::Inside inside(trace::OtherCalls::neighbours, begin, site);
+  const int code = native();
+  if (code == MPI_SUCCESS) {
+    const Ending ending{begin, trace::now_ns(), site};
+    recording([&] {
+      const OwnMessages made = messages_among(comm, sends, receives);
+      write(made, begin, next_orders(made.size()), ending);
+    });
+  }
+  ended(begin, trace::OtherCalls::neighbours);
+  return code;
+}
+template <class Sends, class Receives, class Native>
+int begin_among_neighbours(const Sends& sends, const Receives& receives, int flags, MPI_Comm comm,
+                           const MPI_Request* request, const Native& native) {
+  const std::int64_t begin = enter_wait();
+  const int code = native();
+  if (code == MPI_SUCCESS) {
+    recording([&] { begun_among(messages_among(comm, sends, receives), flags, begin, request); });
+  }
   return code;
 }
 

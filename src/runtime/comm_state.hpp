@@ -52,6 +52,10 @@ struct TraceOfComm {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   std::uint32_t id = kNone;  // in the file
+  // Of two groups, whose members are those of both: where the other one begins, and its size; 0:
+  // its members are not known.
+  std::int32_t others_first = 0;
+  std::int32_t others = 0;
   // So far; started persistent ones may outlive the state.
   std::shared_ptr<std::uint64_t> calls = std::make_shared<std::uint64_t>(0);
   CallCounter counter = nullptr;         // of the last call

@@ -104,8 +104,10 @@ void rules_of(const Message* /*kind*/, const About& about, Rule&& rule) {
       [&](const Message& r) { return r.peer >= 0 && r.peer < about.comms[r.communicator]; },
       [](const Message& r) { return std::to_string(r.peer); });
   rule(
-      "tag", offsetof(Message, tag), "0 or more", false,
-      [](const Message& r) { return r.tag >= 0; },
+      "tag", offsetof(Message, tag), "0 or more, or -2 to -4", false,
+      [](const Message& r) {
+        return r.tag >= 0 || (r.tag >= OwnTag::window_complete && r.tag <= OwnTag::of_neighbours);
+      },
       [](const Message& r) { return std::to_string(r.tag); });
   rule(
       "bytes", offsetof(Message, bytes), "0 or more", false,

@@ -197,6 +197,15 @@ enum Way : std::uint8_t {
   matched_probe = 16,  // received by MPI_Mrecv or MPI_Imrecv
 };
 
+/// Tags of what is no message of the program's, but is waited for as one.
+struct OwnTag {
+  enum Tag : std::int32_t {
+    of_neighbours = -2,    // the data of a collective among neighbours
+    window_post = -3,      // MPI_Win_post, for which MPI_Win_start waits
+    window_complete = -4,  // MPI_Win_complete, for which MPI_Win_wait does
+  };
+};
+
 /// A message as one of its two ranks saw it. Those to and from MPI_PROC_NULL are none.
 struct Message {
   Kind kind = Kind::message;
@@ -204,8 +213,8 @@ struct Message {
   std::uint8_t flags = 0;
   std::uint8_t reserved = 0;
   std::uint32_t communicator = 0;
-  std::int32_t peer = 0;  // rank in the communicator
-  std::int32_t tag = 0;
+  std::int32_t peer = 0;    // rank in the communicator
+  std::int32_t tag = 0;     // 0 or more, or an OwnTag
   std::int64_t bytes = 0;   // of the data that were sent, or that came
   std::int64_t posted = 0;  // entry of the call that began the operation
   /// Entry and exit of the call that completed it. A send that no call completed has that of
@@ -225,11 +234,11 @@ struct Message {
 /// Kinds of calls, bits of Other::calls.
 struct OtherCalls {
   enum Kind : std::uint8_t {
-    polling = 1,  // that test, in vain or for what is not recorded
-    windows = 2,
-    files = 4,
+    polling = 1,        // that test, in vain or for what is not recorded
+    windows = 2,        // locks, and those of one rank
+    files = 4,          // one rank's reading and writing
     communicators = 8,  // that make or free them, and collectives of two groups
-    neighbours = 16,    // collectives among these
+    neighbours = 16,    // collectives among these that failed, or for a rank that has none
     messages = 32,      // of two groups, to or from no rank, and others that are not recorded
   };
 };

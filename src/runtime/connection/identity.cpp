@@ -138,23 +138,30 @@ std::vector<int> places_of_group(MPI_Group group) {
   return places;
 }
 
-/// Those of the communicator's ranks, of both groups if there are two; empty: some have none.
-std::vector<int> places_of(MPI_Comm comm) {
+}  // namespace
+
+Places places_of(MPI_Comm comm) {
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
-  std::vector<int> places = places_of_group(group);
+  Places places{places_of_group(group)};
   if (has_two_groups(comm)) {
     PMPI_Comm_remote_group(comm, &group);
     std::vector<int> others = places_of_group(group);
-    if (others < places) std::swap(others, places);  // alike on both sides
-    places.insert(places.end(), others.begin(), others.end());
+    if (others < places.all) {
+      places.own = others.size();
+      std::swap(others, places.all);
+    }
+    places.all.insert(places.all.end(), others.begin(), others.end());
   }
   constexpr int kNone = MPI_UNDEFINED;
-  if (std::find(places.begin(), places.end(), kNone) != places.end()) places.clear();
+  if (std::ranges::find(places.all, kNone) != places.all.end()) places.all.clear();
   return places;
 }
 
-}  // namespace
+std::uint64_t name_of(MPI_Comm comm) {
+  const Named* const named = find(comm);
+  return named != nullptr ? named->name : 0;
+}
 
 void name_world() {
   keyval_of_names = make_keyval();
@@ -172,7 +179,7 @@ void name_by_ranks(MPI_Comm parent, std::uint64_t words, MPI_Comm child) {
   Named* named = find(parent);
   if (named == nullptr) named = find(MPI_COMM_WORLD);
   if (named == nullptr || child == MPI_COMM_NULL) return;
-  const std::vector<int> places = places_of(child);
+  const std::vector<int> places = places_of(child).all;
   if (places.empty()) return;
   const std::uint64_t which = mixed(fnv1a(std::span(places)), words, 1);
   const std::lock_guard hold(named->guard);
@@ -196,7 +203,7 @@ std::optional<Identity> identity_of(MPI_Comm comm) {
   if (named == nullptr || named->two_groups) return std::nullopt;
   int me = 0;
   PMPI_Comm_rank(comm, &me);
-  return Identity{named->name, std::make_shared<const Members>(places_of(comm)), me};
+  return Identity{named->name, std::make_shared<const Members>(places_of(comm).all), me};
 }
 
 }  // namespace latecomer

@@ -5,9 +5,11 @@
 // ranks, and the how manyth with these it was.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "transports/mpi/link.hpp"
 
@@ -36,6 +38,15 @@ class Duplicating {
   Duplicating& operator=(const Duplicating&) = delete;
   ~Duplicating();
 };
+/// The ranks of a communicator as places in MPI_COMM_WORLD, of two groups those of both, in an
+/// order that is alike on both sides.
+struct Places {
+  std::vector<int> all;  // empty: some have none
+  std::size_t own = 0;   // where those of the rank's own group begin
+};
+[[nodiscard]] Places places_of(MPI_Comm comm);
+/// The name of a communicator of one group or two; 0: it was made in a way that is not known here.
+[[nodiscard]] std::uint64_t name_of(MPI_Comm comm);
 /// Nothing if the communicator was made in a way that is not known here, has one rank, two groups,
 /// or ranks of another MPI_COMM_WORLD.
 [[nodiscard]] std::optional<Identity> identity_of(MPI_Comm comm);

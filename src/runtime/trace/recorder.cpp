@@ -56,7 +56,7 @@ std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
 }
 
 std::uint64_t common_name(const CommState& state) {
-  return state.identity ? state.identity->name : 0;
+  return state.identity ? state.identity->name : state.intercommunicator ? name_of(state.comm) : 0;
 }
 
 std::uint64_t key_of(const std::vector<std::int32_t>& members) { return fnv1a(std::span(members)); }
@@ -150,15 +150,26 @@ void Recorder::end() {
   if (!missing.empty()) report_missing(missing, file_->obstacle());
 }
 
-std::uint32_t Recorder::add(const CommState& state) {
-  const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
+std::uint32_t Recorder::add(CommState& state) {
+  std::vector<std::int32_t> members;
   Communicator record;
+  record.rank = state.rank;
+  if (!state.intercommunicator) {
+    members = members_of(state.comm, state.ranks);
+  } else {
+    const Places places = places_of(state.comm);
+    if (places.all.empty()) return communicators_;  // no record names it
+    members.assign(places.all.begin(), places.all.end());
+    const auto own = static_cast<std::int32_t>(places.own);
+    state.trace.others = static_cast<std::int32_t>(members.size()) - state.ranks;
+    state.trace.others_first = own == 0 ? state.ranks : 0;
+    record.rank += own;
+  }
   const std::uint64_t whose[] = {key_of(members), common_name(state)};
   record.key = whose[1] == 0 ? whose[0] : fnv1a(std::span(whose));
   record.number = made_[record.key]++;
   record.id = communicators_++;
-  record.size = state.ranks;
-  record.rank = state.rank;
+  record.size = static_cast<std::int32_t>(members.size());
   char name[MPI_MAX_OBJECT_NAME] = "";
   int length = 0;
   PMPI_Comm_get_name(state.comm, name, &length);

@@ -186,7 +186,7 @@ class Recorder {
     file_->drop();
     return false;
   }
-  std::uint32_t add(const CommState& state);
+  std::uint32_t add(CommState& state);
 
   std::mutex guard_;
   std::unique_ptr<File> file_;

@@ -136,17 +136,20 @@ void look_at_messages() { recorder()->look_at_messages(); }
 
 TracedComm comm_of_messages(MPI_Comm comm) {
   CommState* const state = state_for_call(comm);
-  if (state == nullptr || state->intercommunicator) return {};
+  if (state == nullptr) return {};
   const std::atomic_ref id(state->trace.id);
   if (id.load(std::memory_order_acquire) == TraceOfComm::kNone) recorder()->introduce(*state);
-  return {id.load(std::memory_order_acquire), state->ranks};
+  const std::uint32_t known = id.load(std::memory_order_acquire);
+  if (!state->intercommunicator) return {known, 0, state->ranks, false};
+  if (state->trace.others == 0) return {};
+  return {known, state->trace.others_first, state->trace.others, true};
 }
 
 void add(Message& record, const void* site) { recorder()->add(record, site); }
 void add(const Other& record, std::uint32_t order) { recorder()->add(record, order); }
 void enter(const Status& status, const void* site) { recorder()->enter(status, site); }
 void leave() { recorder()->leave(); }
-std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
+CallsOfComm calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
 
 void add_begun(const BegunCall& call) {
   Call record;
@@ -175,27 +178,34 @@ void end() {
 bool is_recording() { return stamps::are_kept() || is_on(); }
 
 TracedCall::TracedCall(CommState& state, const latecomer::Call& call)
-    : state_(state),
+    : state_(&state),
+      calls_(*state.trace.calls),
       collective_(call.parts_differ() ? "allgatherv" : to_string(call.collective)),
       op_(call.op),
       site_(call.site) {
   introduce(state);
   describe(record_, call, state);
-  record_.sequence = (*state.trace.calls)++;
-  enter();
+  enter(state.trace.id);
 }
 
 TracedCall::TracedCall(CommState& state, std::string_view collective, std::int64_t bytes,
                        const void* site)
-    : state_(state), collective_(collective), site_(site) {
+    : state_(&state), calls_(*state.trace.calls), collective_(collective), site_(site) {
   introduce(state);
   record_.bytes = bytes;
-  record_.sequence = (*state.trace.calls)++;
-  enter();
+  enter(state.trace.id);
 }
 
-void TracedCall::enter() {
-  record_.communicator = state_.trace.id;
+TracedCall::TracedCall(std::uint32_t communicator, std::uint64_t& calls,
+                       std::string_view collective, std::int64_t bytes, const void* site)
+    : calls_(calls), collective_(collective), site_(site) {
+  record_.bytes = bytes;
+  enter(communicator);
+}
+
+void TracedCall::enter(std::uint32_t communicator) {
+  record_.communicator = communicator;
+  record_.sequence = calls_++;
   record_.arrival = now_ns();
   slept_before_ = slept_by_thread();
   if (!is_on()) return;
@@ -209,8 +219,8 @@ TracedCall::~TracedCall() {
 
 void TracedCall::end(Served served, std::string_view algorithm, std::string_view parameters) {
   record_.exit = now_ns();
-  if (stamps::are_kept()) {
-    stamps::add(state_, collective_,
+  if (state_ != nullptr && stamps::are_kept()) {
+    stamps::add(*state_, collective_,
                 {record_.arrival, record_.exit, record_.bytes, site_,
                  static_cast<std::uint32_t>(record_.sequence), 0});
   }
@@ -219,21 +229,21 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
   record_.asleep = part_of(record_, slept_by_thread() - slept_before_);
   recorder()->add(record_, with_parameters(algorithm, parameters), name_of(op_));
   is_inside_ = false;
-  note_clock(state_);
+  if (state_ != nullptr) note_clock(*state_);
 }
 
 void TracedCall::withdraw() {
-  --*state_.trace.calls;
+  --calls_;
   if (is_inside_) recorder()->leave();
   is_inside_ = false;
 }
 
 void TracedCall::end_as_recorded() {
-  const CallCounter counter = state_.trace.counter;
+  const CallCounter counter = state_->trace.counter;
   if (counter == &latecomer_stats::handled) {
     const Collective collective =
         parse_collective(collective_ == "allgatherv" ? "allgather" : collective_);
-    return end(Served::handled, state_.choice(collective).algorithm->name, state_.parameters);
+    return end(Served::handled, state_->choice(collective).algorithm->name, state_->parameters);
   }
   end(counter == &latecomer_stats::native   ? Served::native
       : counter == &latecomer_stats::failed ? Served::failed

@@ -58,10 +58,17 @@ struct TracedComm {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   std::uint32_t id = kNone;  // kNone: messages on it are not traced
-  std::int32_t ranks = 0;
+  // The members that a rank's messages go to: all, or of two groups the other one.
+  std::int32_t first = 0;
+  std::int32_t peers = 0;
+  bool two_groups = false;
 };
 /// Throws where MPI refuses.
 [[nodiscard]] TracedComm comm_of_messages(MPI_Comm comm);
+/// The number of collectives so far on a communicator for which comm_of_messages() has an id. It
+/// may outlive the communicator.
+using CallsOfComm = std::shared_ptr<std::uint64_t>;
+[[nodiscard]] CallsOfComm calls_on(MPI_Comm comm);
 /// The process has entered a call that is no collective; `site`: where the program called from.
 void enter(const Status& status, const void* site);
 /// It has left the call, of which nothing is added.
@@ -70,8 +77,6 @@ void leave();
 void add(Message& record, const void* site);
 /// Adds calls that have no record of their own. `order`: the number of the next message.
 void add(const Other& record, std::uint32_t order);
-/// The number of collectives so far on a communicator for which comm_of_messages() has an id.
-[[nodiscard]] std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm);
 /// A collective that another call has completed. It overlaps with others.
 struct BegunCall {
   std::string_view collective;
@@ -96,6 +101,10 @@ class TracedCall {
   /// `collective`: as MPI names it, in lower case.
   TracedCall(CommState& state, const latecomer::Call& call);
   TracedCall(CommState& state, std::string_view collective, std::int64_t bytes, const void* site);
+  /// On what was made of a communicator, which may have been freed since. There must be a trace,
+  /// and `calls` must outlive this.
+  TracedCall(std::uint32_t communicator, std::uint64_t& calls, std::string_view collective,
+             std::int64_t bytes, const void* site);
   TracedCall(const TracedCall&) = delete;
   TracedCall& operator=(const TracedCall&) = delete;
   /// Without end() the program has left it by an exception.
@@ -110,9 +119,10 @@ class TracedCall {
   void withdraw();
 
  private:
-  void enter();
+  void enter(std::uint32_t communicator);
 
-  CommState& state_;
+  CommState* state_ = nullptr;  // null: not known
+  std::uint64_t& calls_;        // on the communicator so far
   Call record_;
   std::string_view collective_;
   MPI_Op op_ = MPI_OP_NULL;

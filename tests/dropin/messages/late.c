@@ -2,7 +2,8 @@
  * 60 ms and the others for 2 ms. FORM: wavefront (each rank waits for the edge of the one before),
  * halo (both neighbours exchange edges), started (a collective that MPI_Wait completes) or
  * overlapped (the rank computes before that). Others are a wavefront, too, whose ranks wait by
- * tests, with or without naps between them, probes or iprobes, between groups or by windows. */
+ * tests, with or without naps between them, probes or iprobes, between groups or by windows;
+ * collectives on a window or a file; and a halo by a collective among neighbours. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -96,6 +97,49 @@ static void windows(int slow) {
   MPI_Allreduce(part, sum, 512, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static void fences(int slow) {
+  if (window == MPI_WIN_NULL) {
+    MPI_Win_allocate(sizeof before, sizeof *before, MPI_INFO_NULL, MPI_COMM_WORLD, &(double*){0},
+                     &window);
+  }
+  MPI_Win_fence(0, window);
+  MPI_Put(edge, 64, MPI_DOUBLE, (rank + 1) % ranks, 0, 64, MPI_DOUBLE, window);
+  compute(slow);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+}
+
+static MPI_File file = MPI_FILE_NULL;
+
+static void files(int slow) {
+  char name[64] = "late.out";
+  if (file == MPI_FILE_NULL) {
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
+  }
+  compute(slow);
+  MPI_File_write_at_all(file, 512 * rank, edge, 64, MPI_DOUBLE, MPI_STATUS_IGNORE);
+}
+
+static MPI_Comm ring = MPI_COMM_NULL;
+
+static void make_ring(void) {
+  const int periodic = 1;
+  if (ring == MPI_COMM_NULL) MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &periodic, 0, &ring);
+}
+static void neighbours(int slow) {
+  static double in[2 * EDGE], out[2 * EDGE];
+  make_ring();
+  compute(slow);
+  MPI_Neighbor_alltoall(out, EDGE, MPI_DOUBLE, in, EDGE, MPI_DOUBLE, ring);
+}
+static void neighbours_later(int slow) {
+  static double in[2 * EDGE], out[EDGE];
+  MPI_Request request;
+  make_ring();
+  compute(slow);
+  MPI_Ineighbor_allgather(out, EDGE, MPI_DOUBLE, in, EDGE, MPI_DOUBLE, ring, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void halo(int slow) {
   MPI_Request all[4];
   const int low = (rank + ranks - 1) % ranks, high = (rank + 1) % ranks;
@@ -132,11 +176,20 @@ int main(int argc, char** argv) {
     const char* name;
     void (*step)(int);
     void (*receive)(void);
-  } forms[] = {{"wavefront", wavefront, receive}, {"halo", halo, receive},
-               {"started", started, receive},     {"tests", wavefront, test},
-               {"naps", wavefront, nap},          {"overlapped", overlapped, receive},
-               {"probes", wavefront, probe},      {"iprobes", wavefront, iprobe},
-               {"groups", groups, receive},       {"windows", windows, receive}};
+  } forms[] = {{"wavefront", wavefront, receive},
+               {"halo", halo, receive},
+               {"started", started, receive},
+               {"tests", wavefront, test},
+               {"naps", wavefront, nap},
+               {"overlapped", overlapped, receive},
+               {"probes", wavefront, probe},
+               {"iprobes", wavefront, iprobe},
+               {"groups", groups, receive},
+               {"windows", windows, receive},
+               {"fences", fences, receive},
+               {"files", files, receive},
+               {"neighbours", neighbours, receive},
+               {"neighbours_later", neighbours_later, receive}};
   void (*step)(int) = NULL;
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     if (strcmp(argv[1], forms[i].name) != 0) continue;
@@ -150,5 +203,6 @@ int main(int argc, char** argv) {
   for (int i = 0; i < atoi(argv[2]); i++) step(atoi(argv[3]));
   MPI_Barrier(MPI_COMM_WORLD);
   if (window != MPI_WIN_NULL) MPI_Win_free(&window);
+  if (file != MPI_FILE_NULL) MPI_File_close(&file);
   return MPI_Finalize();
 }

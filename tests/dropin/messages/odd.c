@@ -495,12 +495,20 @@ static void between_groups(void) {
   MPI_Comm half, inter;
   MPI_Comm_split(comm, me, 0, &half);
   MPI_Intercomm_create(half, 0, comm, other, 3, &inter);
+  MPI_Comm_set_name(inter, "inter");
   if (me == 0) {
     MPI_Send(data, 2, MPI_DOUBLE, 0, 4, inter);
+    expect_on("inter", "send", 0, 1, 4, 16);
+    MPI_Recv(room, 3, MPI_DOUBLE, MPI_ANY_SOURCE, 5, inter, MPI_STATUS_IGNORE);
+    expect_on("inter", "receive", any_source, 1, 5, 24);
   } else {
-    MPI_Recv(room, 2, MPI_DOUBLE, 0, 4, inter, MPI_STATUS_IGNORE);
+    MPI_Request request;
+    MPI_Irecv(room, 2, MPI_DOUBLE, 0, 4, inter, &request);
+    expect_on("inter", "receive", nonblocking, 0, 4, 16);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Send(data, 3, MPI_DOUBLE, 0, 5, inter);
+    expect_on("inter", "send", 0, 0, 5, 24);
   }
-  ++lost;
   MPI_Comm_free(&inter);
   MPI_Comm_free(&half);
 }
@@ -525,6 +533,134 @@ static void together(void) {
   }
   MPI_Request_free(&requests[0]);
 #endif
+}
+
+enum { of_neighbours = -2, window_post = -3, window_complete = -4 };
+
+/* Both neighbours are one rank: what is sent to the one before comes from the one behind. */
+static void in_a_grid(void) {
+  const int two = 2, periodic = 1, sent[2] = {2, 5}, received[2] = {5, 2};
+  const int from[2] = {0, 5}, into[2] = {0, 7};
+  MPI_Comm grid;
+  MPI_Request request;
+  MPI_Cart_create(comm, 1, &two, &periodic, 0, &grid);
+  MPI_Comm_set_name(grid, "grid");
+  MPI_Neighbor_allgather(data, 3, MPI_DOUBLE, room, 3, MPI_DOUBLE, grid);
+  for (int i = 0; i < 2; ++i) expect_on("grid", "send", 0, other, of_neighbours, 24);
+  for (int i = 0; i < 2; ++i) expect_on("grid", "receive", 0, other, of_neighbours, 24);
+  say_room("neighbours", 6);
+  MPI_Neighbor_alltoallv(data, sent, from, MPI_DOUBLE, room, received, into, MPI_DOUBLE, grid);
+  expect_on("grid", "send", 0, other, of_neighbours, 40);
+  expect_on("grid", "send", 0, other, of_neighbours, 16);
+  expect_on("grid", "receive", 0, other, of_neighbours, 40);
+  expect_on("grid", "receive", 0, other, of_neighbours, 16);
+  say_room("parts", 9);
+  /* Open MPI 4.1 mixes up parts of different lengths here. */
+  MPI_Ineighbor_alltoall(data, 2, MPI_DOUBLE, room, 2, MPI_DOUBLE, grid, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2; ++i) expect_on("grid", "send", nonblocking, other, of_neighbours, 16);
+  for (int i = 0; i < 2; ++i) expect_on("grid", "receive", nonblocking, other, of_neighbours, 16);
+#if MPI_VERSION >= 4
+  MPI_Neighbor_alltoall_init(data, 1, MPI_INT, room, 1, MPI_INT, grid, MPI_INFO_NULL, &request);
+  for (int round = 0; round < 2; ++round) {
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 2; ++i) expect_on("grid", "send", persistent, other, of_neighbours, 4);
+    for (int i = 0; i < 2; ++i) expect_on("grid", "receive", persistent, other, of_neighbours, 4);
+  }
+  MPI_Request_free(&request);
+#endif
+  MPI_Comm_free(&grid);
+}
+
+/* Rank 0 sends twice to rank 1, which sends to itself; then a graph of both. */
+static void in_graphs(void) {
+  const int edges[2] = {1, 1}, index[2] = {1, 2}, ends[2] = {1, 0}, one = 1;
+  const int sources[3] = {0, 1, 0};
+  const int counts[3] = {1, 3, 2}, out[2] = {1, 2}, from[2] = {0, 8};
+  const MPI_Datatype types[3] = {MPI_DOUBLE, MPI_INT, MPI_FLOAT};
+  const MPI_Datatype sent[2] = {MPI_DOUBLE, MPI_FLOAT};
+  const MPI_Aint places[3] = {0, 64, 128};
+  MPI_Comm graph;
+  MPI_Dist_graph_create_adjacent(comm, me == 0 ? 0 : 3, sources, MPI_UNWEIGHTED, me == 0 ? 2 : 1,
+                                 edges, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  MPI_Comm_set_name(graph, "edges");
+  if (me == 0) {
+    MPI_Neighbor_alltoallw(data, out, places, sent, room, NULL, NULL, NULL, graph);
+    expect_on("edges", "send", 0, 1, of_neighbours, 8);
+    expect_on("edges", "send", 0, 1, of_neighbours, 8);
+  } else {
+    MPI_Neighbor_alltoallw(data, &counts[1], places, &types[1], room, counts, places, types, graph);
+    expect_on("edges", "send", 0, 1, of_neighbours, 12);
+    expect_on("edges", "receive", 0, 0, of_neighbours, 8);
+    expect_on("edges", "receive", 0, 1, of_neighbours, 12);
+    expect_on("edges", "receive", 0, 0, of_neighbours, 8);
+  }
+  MPI_Comm_free(&graph);
+  MPI_Graph_create(comm, 2, index, ends, 0, &graph);
+  MPI_Comm_set_name(graph, "graph");
+  MPI_Neighbor_allgatherv(data, 2, MPI_INT, room, &out[1], from, MPI_INT, graph);
+  expect_on("graph", "send", 0, other, of_neighbours, 8);
+  expect_on("graph", "receive", 0, other, of_neighbours, 8);
+  MPI_Comm_free(&graph);
+  MPI_Graph_create(comm, 1, &one, &(int){0}, 0, &graph); /* of rank 0 alone */
+  if (graph != MPI_COMM_NULL) MPI_Comm_free(&graph);
+}
+
+/* Rank 0's window is open to rank 1, then the other way round. */
+static void windows(void) {
+  MPI_Comm own;
+  MPI_Win win;
+  MPI_Group all, peer;
+  MPI_Comm_dup(comm, &own);
+  MPI_Comm_set_name(own, "window");
+  MPI_Win_create(room, sizeof room, sizeof *room, MPI_INFO_NULL, own, &win);
+  MPI_Comm_group(own, &all);
+  MPI_Comm_free(&own); /* the window stays */
+  MPI_Group_incl(all, 1, &other, &peer);
+  for (int target = 0; target < 2; ++target) {
+    if (me == target) {
+      MPI_Win_post(peer, 0, win);
+      expect_on("window", "send", 0, other, window_post, 0);
+      for (int done = 0; target == 1 && !done;) MPI_Win_test(win, &done);
+      if (target == 0) MPI_Win_wait(win);
+      expect_on("window", "receive", 0, other, window_complete, 0);
+      say_room("put", 4);
+    } else {
+      MPI_Win_start(peer, 0, win);
+      expect_on("window", "receive", 0, other, window_post, 0);
+      MPI_Put(data, 3, MPI_DOUBLE, target, 0, 3, MPI_DOUBLE, win);
+      MPI_Win_complete(win);
+      expect_on("window", "send", 0, other, window_complete, 0);
+    }
+  }
+  MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+  MPI_Put(data, 2, MPI_DOUBLE, other, 0, 2, MPI_DOUBLE, win);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+  say_room("fence", 2);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, other, 0, win);
+  MPI_Win_unlock(other, win);
+  MPI_Win_free(&win);
+  say("no window %d\n", win == MPI_WIN_NULL);
+  MPI_Group_free(&peer);
+  MPI_Group_free(&all);
+}
+
+static void files(const char* folder) {
+  char name[4096];
+  MPI_Comm own;
+  MPI_File file;
+  MPI_Comm_dup(comm, &own);
+  MPI_Comm_set_name(own, "file");
+  snprintf(name, sizeof name, "%s/data", folder);
+  say_code("none", MPI_File_open(own, name, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  MPI_File_open(own, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_Comm_free(&own);
+  MPI_File_write_at_all(file, 80 * me, data, 10, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  MPI_File_sync(file);
+  MPI_File_read_at(file, 80 * me, room, 10, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  say_room("file", 10);
+  MPI_File_close(&file);
 }
 
 static MPI_Comm of_threads;
@@ -637,6 +773,10 @@ int main(int argc, char** argv) {
   between_groups();
   together();
   large_counts();
+  in_a_grid();
+  in_graphs();
+  windows();
+  files(argv[1]);
   if (level == MPI_THREAD_MULTIPLE) with_threads();
   fprintf(expected, "lost %d\n", lost);
   fclose(seen);

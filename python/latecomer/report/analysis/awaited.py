@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.model import SYNCHRONISING, Group, Trace, Words
-from ..trace.waits import are
+from ..trace.model import Group, Trace, Words
+from ..trace.waits import are, may_meet
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -193,7 +193,7 @@ def _sure(group: Group, words: Words) -> NDArray[np.bool_]:
 
 def _sparse(group: Group, words: Words, sync: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Calls at whose place some such call was left before all had entered: not all need all."""
-    early = ~sync & are(words, group.collective, SYNCHRONISING)
+    early = ~sync & may_meet(words, group.collective)
     places = np.stack([group.collective, group.site], axis=1)
     found = np.zeros(len(group), bool)
     for place in np.unique(places[early], axis=0):

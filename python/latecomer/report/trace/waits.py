@@ -34,6 +34,16 @@ def are(words: Words, kinds: NDArray[np.int32], names: Set[str]) -> NDArray[np.b
     return found
 
 
+def may_meet(words: Words, kinds: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which of these collectives ranks mostly leave after all have entered them.
+
+    Those that make communicators, and those on windows and files, need not.
+    """
+    found: NDArray[np.bool_] = are(words, kinds, SYNCHRONISING | {"alltoallw"})
+    found |= words.tell(kinds, lambda name: name.startswith(("comm_", "file_", "win_")))
+    return found
+
+
 def synchronising(
     trace: Trace, group: Group, calls: Any, arrival: Floats, leave: Floats
 ) -> NDArray[np.bool_]:
@@ -42,7 +52,7 @@ def synchronising(
     `arrival`, `leave`: theirs, of shape (calls, ranks). Where somebody can leave early, nobody did
     unless times show it that differ by more than clocks may.
     """
-    found = are(trace.words, group.collective[calls], SYNCHRONISING)
+    found = may_meet(trace.words, group.collective[calls])
     rows = np.flatnonzero(found & ~never_early(group, trace.words, calls))
     error = float(np.fmax.reduce(trace.clock_error[group.members], initial=0.0))
     found[rows] = gaps(arrival[rows], leave[rows]) <= SAME_CLOCK + 2 * error
