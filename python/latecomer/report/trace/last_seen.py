@@ -57,7 +57,7 @@ def place(file: File) -> str:
         kinds = [name for bit, name in enumerate(OTHER_CALLS)
                  if int(header["doing_what"]) >> bit & 1]  # fmt: skip
         named = f" ({', '.join(kinds)})" if kinds else ""
-        said = f"in a call of MPI that has no record{named}"
+        said = f"in a call of MPI{named}"
     else:
         if not file.messages_traced:
             return "outside of collectives"
