@@ -7,10 +7,11 @@ set(dropin_table ${PROJECT_SOURCE_DIR}/src/dropin/functions.txt)
 set(dropin_made ${LATECOMER_DROPIN}/wrappers.cpp ${LATECOMER_DROPIN}/exports.map
   ${LATECOMER_DROPIN}/stubs.inc ${LATECOMER_DROPIN}/stubs.map
   ${LATECOMER_DROPIN}/stubs_messages.inc ${LATECOMER_DROPIN}/stubs_messages.map)
+set(dropin_writer ${PROJECT_SOURCE_DIR}/tools/dropin_functions.py)
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter)
 add_custom_command(OUTPUT ${dropin_made}
-  DEPENDS ${dropin_table} ${PROJECT_SOURCE_DIR}/cmake/dropin_functions.cmake
-  COMMAND ${CMAKE_COMMAND} -DTABLE=${dropin_table} -DFOLDER=${LATECOMER_DROPIN}
-    -P ${PROJECT_SOURCE_DIR}/cmake/dropin_functions.cmake
+  DEPENDS ${dropin_table} ${dropin_writer}
+  COMMAND ${Python_EXECUTABLE} ${dropin_writer} ${dropin_table} ${LATECOMER_DROPIN}
   COMMENT "Writing the wrappers of MPI's functions")
 add_custom_target(latecomer_dropin_made DEPENDS ${dropin_made})
 

@@ -22,6 +22,7 @@ class Latecomer(CMakePackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("cmake@3.22:", type="build")
+    depends_on("python@3.9:", when="+mpi", type="build")  # writes the drop-in library's wrappers
     depends_on("mpi", when="+mpi")
     conflicts("%gcc@:10", msg="latecomer needs C++20")
 

@@ -1,0 +1,64 @@
+"""The table of the functions that the drop-in library intercepts, and its wrappers."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from scenes_helpers import ROOT
+
+WRITER = ROOT / "tools" / "dropin_functions.py"
+TABLE = ROOT / "src" / "dropin" / "functions.txt"
+
+
+def written(table, folder):
+    words = [sys.executable, WRITER, table, folder]
+    return subprocess.run(words, capture_output=True, text=True, check=False)
+
+
+def test_each_function_has_one_wrapper_for_each_form(tmp_path):
+    done = written(TABLE, tmp_path / "new" / "folder")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    wrappers = (tmp_path / "new" / "folder" / "wrappers.cpp").read_text()
+    lines = [line.split("|") for line in TABLE.read_text().splitlines() if re.match("[A-Z]", line)]
+    expected = [f"MPI_{name.strip()}{end}" for name, _, forms in lines
+                for form, end in (("c", ""), ("large", "_c")) if form in forms.split()]  # fmt: skip
+    made = re.findall(r"LATECOMER_WRAPPER int (\w+)\(", wrappers)
+    assert sorted(made) == sorted(expected)
+    assert len(set(made)) == len(made) > 200
+    stubs = [(tmp_path / "new" / "folder" / name).read_text()
+             for name in ("stubs.inc", "stubs_messages.inc")]  # fmt: skip
+    plain, whole = (set(re.findall(r"^(?:STUB|LARGE|SHORT)\((\w+),", text, re.M)) for text in stubs)
+    assert whole == set(expected)
+    assert plain < whole
+    assert {"MPI_Allreduce", "MPI_Ibcast", "MPI_Neighbor_alltoall"} <= plain
+    assert not {"MPI_Send", "MPI_Win_fence", "MPI_Wait"} & plain
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("Odd", "'Odd' is not usable; right would be NAME | parameters | forms"),
+        ("Odd | comm comm", "right would be NAME | parameters | forms"),
+        ("Odd | com comm | c", "parameter 'com comm' of Odd is not usable; right would be a name "),
+        ("Odd | comm | c", "parameter 'comm' of Odd is not usable"),
+        ("Odd | comm comm | c wrong", "forms 'c wrong' of Odd are not usable; right would be some"),
+        ("Odd | comm comm | c short watched", "forms 'c short watched' of Odd are not usable"),
+        ("Odd | comm comm | c watched timed", "forms 'c watched timed' of Odd are not usable"),
+    ],
+)
+def test_a_wrong_line_is_named(line, said, tmp_path):
+    (tmp_path / "table").write_text(f"Barrier | comm comm | c\n{line}\n")
+    done = written(tmp_path / "table", tmp_path / "out")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{tmp_path / 'table'}: ")
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_that_is_not_there_and_wrong_words(tmp_path):
+    done = written(tmp_path / "none", tmp_path)
+    assert done.returncode == 1
+    assert "none" in done.stderr
+    usage = subprocess.run([sys.executable, WRITER], capture_output=True, text=True, check=False)
+    assert (usage.returncode, usage.stderr) == (1, "usage: dropin_functions.py TABLE FOLDER\n")
