@@ -20,8 +20,8 @@ using Ranks = std::vector<int>;
 
 /// What is known of an object of several ranks.
 struct Kept {
-  std::uint32_t communicator = 0;  // in the trace
-  trace::CallsOfComm calls;        // on it
+  std::uint32_t communicator = 0;  // its id in the trace
+  std::uint64_t calls = 0;         // collectives on it so far
   Ranks origins;                   // whose epochs a window is open to
   Ranks targets;                   // of this rank's epoch
 };
@@ -73,7 +73,7 @@ int together(const KeptHere& kept, const Object& object, const char* name, std::
   std::optional<trace::TracedCall> call;
   if (kept != nullptr) {
     unseen::write();
-    messages::recording([&] { call.emplace(kept->communicator, *kept->calls, name, bytes, site); });
+    messages::recording([&] { call.emplace(kept->communicator, kept->calls, name, bytes, site); });
   }
   if (!call) return unseen::in(object.kind, site, native);
   const int code = native();
@@ -142,11 +142,11 @@ int together(const Object& object, const char* name, std::int64_t bytes, const v
 int made(MPI_Comm comm, const Object& object, int code) {
   if (code != MPI_SUCCESS || is_inside) return code;
   messages::recording([&] {
-    const trace::TracedComm known = trace::comm_of_messages(comm);
-    if (known.id == trace::TracedComm::kNone || known.peers < 2) return;
+    const char* const kind = object.kind == trace::OtherCalls::files ? "file" : "window";
+    const std::uint32_t id = trace::made_of(comm, kind);
+    if (id == trace::TracedComm::kNone) return;
     auto kept = std::make_shared<Kept>();
-    kept->communicator = known.id;
-    kept->calls = trace::calls_on(comm);
+    kept->communicator = id;
     objects().put(object, std::move(kept));
   });
   return code;

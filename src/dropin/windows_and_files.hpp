@@ -1,6 +1,7 @@
-// Windows and files in the trace. Collectives on them are calls on the communicator that they were
-// made of. Epochs of MPI_Win_post and MPI_Win_start are messages: each origin waits for the posts
-// of its targets, and each target for its origins to complete.
+// Windows and files in the trace: each is a communicator there, with the ranks of the one that it
+// was made of, since ranks carry out its collectives in an order of their own. Epochs of
+// MPI_Win_post and MPI_Win_start are messages: each origin waits for the posts of its targets, and
+// each target for its origins to complete.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +39,7 @@ int together(const Object& object, const char* name, std::int64_t bytes, const v
   return together(object, name, bytes, site, wrapped::run<Native>, &native);
 }
 
-/// After a collective that has made an object of this communicator.
+/// After a collective that may have made an object of this communicator.
 int made(MPI_Comm comm, const Object& object, int code);
 /// One that ends it.
 int end(const Object& object, const char* name, const void* site, int (*native)(const void*),

@@ -58,6 +58,7 @@ struct TraceOfComm {
   std::int32_t others = 0;
   // So far; started persistent ones may outlive the state.
   std::shared_ptr<std::uint64_t> calls = std::make_shared<std::uint64_t>(0);
+  std::uint64_t objects = 0;             // that were made of it so far
   CallCounter counter = nullptr;         // of the last call
   Seconds clock = -1;                    // origin of the clock model that was written last
   stamps::CommStamps* stamps = nullptr;  // in memory (runtime/trace/stamps.hpp); null: none so far

@@ -56,7 +56,7 @@ EXPECTED = (
     "rank 4 was last seen outside of calls that may wait (tests are not counted), since ",
     "rank 5 was last seen in a call of MPI (making communicators and calls between groups), at ",
     "rank 6 was last seen in a call of MPI (making communicators and calls between groups), at ",
-    "rank 7 was last seen in win_fence, call 5 of MPI_COMM_WORLD, at ",
+    "rank 7 was last seen in win_fence, call 0 of window 1 of MPI_COMM_WORLD, at ",
 )
 
 
@@ -89,7 +89,7 @@ program hangs
 end program
 """
 EXPECTED_IN_FORTRAN = (
-    "rank 0 was last seen in win_fence, call 3 of MPI_COMM_WORLD, at hangs",
+    "rank 0 was last seen in win_fence, call 0 of window 1 of MPI_COMM_WORLD, at hangs",
     "rank 1 was last seen in file_open, call 3 of MPI_COMM_WORLD, at hangs",
     "rank 2 was last seen in a call of MPI (collectives among neighbours), at hangs",
     "rank 3 was last seen in a call of MPI (making communicators and calls between groups), "

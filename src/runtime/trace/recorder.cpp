@@ -150,6 +150,30 @@ void Recorder::end() {
   if (!missing.empty()) report_missing(missing, file_->obstacle());
 }
 
+namespace {
+
+std::string name_in_mpi(MPI_Comm comm) {
+  char name[MPI_MAX_OBJECT_NAME] = "";
+  int length = 0;
+  PMPI_Comm_get_name(comm, name, &length);
+  return name;
+}
+
+}  // namespace
+
+std::uint32_t Recorder::introduce_made_of(CommState& state, std::string_view kind) {
+  const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
+  const std::lock_guard lock(guard_);
+  const std::uint64_t which[] = {key_of(members), common_name(state), fnv1a(kind),
+                                 ++state.trace.objects};
+  Communicator record;
+  record.rank = state.rank;
+  record.key = fnv1a(std::span(which));
+  record.name = names_.id(std::string(kind) + ' ' + std::to_string(state.trace.objects) + " of " +
+                          name_in_mpi(state.comm));
+  return add(record, members);
+}
+
 std::uint32_t Recorder::add(CommState& state) {
   std::vector<std::int32_t> members;
   Communicator record;
@@ -167,13 +191,14 @@ std::uint32_t Recorder::add(CommState& state) {
   }
   const std::uint64_t whose[] = {key_of(members), common_name(state)};
   record.key = whose[1] == 0 ? whose[0] : fnv1a(std::span(whose));
+  record.name = names_.id(name_in_mpi(state.comm));
+  return add(record, members);
+}
+
+std::uint32_t Recorder::add(Communicator& record, const std::vector<std::int32_t>& members) {
   record.number = made_[record.key]++;
   record.id = communicators_++;
   record.size = static_cast<std::int32_t>(members.size());
-  char name[MPI_MAX_OBJECT_NAME] = "";
-  int length = 0;
-  PMPI_Comm_get_name(state.comm, name, &length);
-  record.name = names_.id(name);
   record.first = members[0];
   record.stride = members.size() > 1 ? members[1] - members[0] : 1;
   for (std::size_t i = 0; i < members.size(); ++i) {

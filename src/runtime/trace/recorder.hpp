@@ -87,6 +87,8 @@ class Recorder {
 
   /// Sets the communicator's id if it has none. Several threads may do so.
   void introduce(CommState& state);
+  /// The id of a communicator for something that was made of this one.
+  std::uint32_t introduce_made_of(CommState& state, std::string_view kind);
 
   /// A call is entered that is no collective.
   void enter(Status status, const void* where) {
@@ -187,6 +189,7 @@ class Recorder {
     return false;
   }
   std::uint32_t add(CommState& state);
+  std::uint32_t add(Communicator& record, const std::vector<std::int32_t>& members);
 
   std::mutex guard_;
   std::unique_ptr<File> file_;

@@ -149,7 +149,12 @@ void add(Message& record, const void* site) { recorder()->add(record, site); }
 void add(const Other& record, std::uint32_t order) { recorder()->add(record, order); }
 void enter(const Status& status, const void* site) { recorder()->enter(status, site); }
 void leave() { recorder()->leave(); }
-CallsOfComm calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
+std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
+std::uint32_t made_of(MPI_Comm comm, std::string_view kind) {
+  CommState* const state = state_for_call(comm);
+  if (state == nullptr || state->intercommunicator || state->ranks == 1) return TracedComm::kNone;
+  return recorder()->introduce_made_of(*state, kind);
+}
 
 void add_begun(const BegunCall& call) {
   Call record;

@@ -67,8 +67,10 @@ struct TracedComm {
 [[nodiscard]] TracedComm comm_of_messages(MPI_Comm comm);
 /// The number of collectives so far on a communicator for which comm_of_messages() has an id. It
 /// may outlive the communicator.
-using CallsOfComm = std::shared_ptr<std::uint64_t>;
-[[nodiscard]] CallsOfComm calls_on(MPI_Comm comm);
+[[nodiscard]] std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm);
+/// Adds a communicator with the ranks of this one, for what all of them have made of it, a "window"
+/// or a "file". Returns its id; kNone: nobody can be waited for. Throws where MPI refuses.
+[[nodiscard]] std::uint32_t made_of(MPI_Comm comm, std::string_view kind);
 /// The process has entered a call that is no collective; `site`: where the program called from.
 void enter(const Status& status, const void* site);
 /// It has left the call, of which nothing is added.
@@ -101,8 +103,8 @@ class TracedCall {
   /// `collective`: as MPI names it, in lower case.
   TracedCall(CommState& state, const latecomer::Call& call);
   TracedCall(CommState& state, std::string_view collective, std::int64_t bytes, const void* site);
-  /// On what was made of a communicator, which may have been freed since. There must be a trace,
-  /// and `calls` must outlive this.
+  /// On what was made of a communicator, by its id and the calls on it so far. There must be a
+  /// trace, and `calls` must outlive this.
   TracedCall(std::uint32_t communicator, std::uint64_t& calls, std::string_view collective,
              std::int64_t bytes, const void* site);
   TracedCall(const TracedCall&) = delete;

@@ -621,17 +621,17 @@ static void windows(void) {
   for (int target = 0; target < 2; ++target) {
     if (me == target) {
       MPI_Win_post(peer, 0, win);
-      expect_on("window", "send", 0, other, window_post, 0);
+      expect_on("window 1 of window", "send", 0, other, window_post, 0);
       for (int done = 0; target == 1 && !done;) MPI_Win_test(win, &done);
       if (target == 0) MPI_Win_wait(win);
-      expect_on("window", "receive", 0, other, window_complete, 0);
+      expect_on("window 1 of window", "receive", 0, other, window_complete, 0);
       say_room("put", 4);
     } else {
       MPI_Win_start(peer, 0, win);
-      expect_on("window", "receive", 0, other, window_post, 0);
+      expect_on("window 1 of window", "receive", 0, other, window_post, 0);
       MPI_Put(data, 3, MPI_DOUBLE, target, 0, 3, MPI_DOUBLE, win);
       MPI_Win_complete(win);
-      expect_on("window", "send", 0, other, window_complete, 0);
+      expect_on("window 1 of window", "send", 0, other, window_complete, 0);
     }
   }
   MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
