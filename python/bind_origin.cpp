@@ -64,8 +64,9 @@ class PyTracedJob {
     return all;
   }
   /// `exits(number, arrivals)`, both as in CarriedOut. `stretches`: of pairs, flat.
-  [[nodiscard]] std::vector<Replay> replay(const Times& less, double moving, const Numbers& first,
-                                           const Numbers& calls, const nb::object& exits,
+  [[nodiscard]] std::vector<Replay> replay(const Times& less, const Times& moving,
+                                           const Numbers& first, const Numbers& calls,
+                                           const nb::object& exits,
                                            const Numbers& stretches) const {
     std::vector<Stretch> some;
     for (std::size_t at = 0; at + 1 < stretches.size(); at += 2) {
@@ -78,7 +79,7 @@ class PyTracedJob {
     };
     std::vector<Replay> found;
     for (Replayed& each : latecomer::replay(
-             job(), {view(less), moving, {{view(first), view(calls)}, carry_out}}, some)) {
+             job(), {view(less), view(moving), {{view(first), view(calls)}, carry_out}}, some)) {
       found.emplace_back(each.from, each.until, std::move(each.ahead), each.waiting, each.moving);
     }
     return found;

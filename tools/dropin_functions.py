@@ -139,7 +139,7 @@ def on_object(f: Function) -> str:
     object_of = "objects::window" if "win" in kind else "objects::file"
     rest = f"{SITE},\n      {f.call});\n"
     if kind.startswith("new") and "comm" in f.kinds:
-        return (f"  const int code = {watched(f)};\n  return code == MPI_SUCCESS "
+        return (f"  const int code = {watched(f)};\n  return messages::has_set(code, {handle}) "
                 f"? objects::made(comm, {object_of}(*{handle}), code) : code;\n")  # fmt: skip
     if kind.startswith("new"):
         return (f"  if ({handle} == nullptr) return native({f.values});\n"

@@ -117,7 +117,8 @@ int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int
          int indices[], MPI_Status statuses[], const unseen::Polled& since, const void* site) {
   Several several(count, requests, statuses);
   const int code = native(count, requests, completed, indices, several.statuses());
-  if (*completed != 0) several.end_some(code, *completed, indices, ending(since, site));
+  if (completed != nullptr && *completed != 0)
+    several.end_some(code, *completed, indices, ending(since, site));
   return code;
 }
 
@@ -126,7 +127,7 @@ int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int
 int start(decltype(&PMPI_Start) native, MPI_Request* request, const void* site) {
   const Posting posting = post();
   const int code = native(request);
-  if (code == MPI_SUCCESS) started(posting, request, site);
+  if (has_set(code, request)) started(posting, request, site);
   return code;
 }
 
@@ -161,7 +162,7 @@ int test(decltype(&PMPI_Test) native, MPI_Request* request, int* flag, MPI_Statu
   const std::int64_t begin = enter_test();
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(request, flag, told);
-  settle(code, code == MPI_SUCCESS && *flag != 0, before, request, told, since, site);
+  settle(code, is_true(code, flag), before, request, told, since, site);
   tested(begin);
   return code;
 }
@@ -185,7 +186,7 @@ int testall(decltype(&PMPI_Testall) native, int count, MPI_Request requests[], i
   const std::int64_t begin = enter_test();
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(count, requests, flag, several.statuses());
-  if (code != MPI_SUCCESS || *flag != 0) several.end_all(code, ending(since, site));
+  if (code != MPI_SUCCESS || is_true(code, flag)) several.end_all(code, ending(since, site));
   tested(begin);
   return code;
 }
@@ -198,7 +199,7 @@ int waitany(decltype(&PMPI_Waitany) native, int count, MPI_Request requests[], i
   const std::int64_t begin = enter_wait();
   const Inside inside(begin, site);
   const int code = native(count, requests, index, told);
-  if (code == MPI_SUCCESS) several.end_one(*index, told, {begin, trace::now_ns(), site});
+  if (has_set(code, index)) several.end_one(*index, told, {begin, trace::now_ns(), site});
   ended(begin);
   return code;
 }
@@ -211,7 +212,7 @@ int testany(decltype(&PMPI_Testany) native, int count, MPI_Request requests[], i
   const std::int64_t begin = enter_test();
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(count, requests, index, flag, told);
-  if (code == MPI_SUCCESS && *flag != 0) several.end_one(*index, told, ending(since, site));
+  if (is_true(code, flag) && index != nullptr) several.end_one(*index, told, ending(since, site));
   tested(begin);
   return code;
 }
@@ -247,7 +248,7 @@ int request_free(decltype(&PMPI_Request_free) native, MPI_Request* request, cons
 
 int cancel(decltype(&PMPI_Cancel) native, MPI_Request* request, const void*) {
   const int code = native(request);
-  if (code == MPI_SUCCESS) {
+  if (has_set(code, request)) {
     requests().change(key_of(*request), place_of(request),
                       [](Pending& own) { own.cancelled = true; });
   }

@@ -41,6 +41,21 @@ struct To {
   MPI_Comm comm;
 };
 
+/// True if a call had success, and has set what these point to: after an error handler of the
+/// program MPICH says that all is well, whatever was wrong.
+template <class... Set>
+[[nodiscard]] bool has_set(int code, const Set*... set) {
+  return code == MPI_SUCCESS && (... && (set != nullptr));
+}
+/// The same of one that begins an operation.
+[[nodiscard]] inline bool has_begun(int code, const MPI_Request* request) {
+  return has_set(code, request) && *request != MPI_REQUEST_NULL;
+}
+/// The same, and a flag is true.
+[[nodiscard]] inline bool is_true(int code, const int* flag) {
+  return has_set(code, flag) && *flag != 0;
+}
+
 // Operations that the program has begun and not completed: messages by the handles of their
 // requests, and matched messages by theirs. Bounded, and used by all threads.
 
@@ -181,6 +196,10 @@ void recording(Work&& work) try {
 }
 
 [[nodiscard]] std::int64_t bytes_of(const Data& data);
+/// False: MPI has sent nothing, though MPICH says that all is well after an error handler.
+[[nodiscard]] inline bool are_data(const Data& data, int tag) {
+  return data.type != MPI_DATATYPE_NULL && data.count >= 0 && tag >= 0;
+}
 /// Sets what is known of an operation when it begins. Returns the member of the communicator that
 /// is rank 0 for the program, not 0 where there are two groups; nothing: it is not recorded. After
 /// an error handler of the program MPICH says that all is well, so `to` may be wrong.

@@ -60,7 +60,7 @@ namespace {
 void sent(trace::Message record, const Posting& posting, const Data& data, const To& to,
           const Ending& ending) {
   recording([&] {
-    if (!describe(record, posting, to)) return;
+    if (!are_data(data, to.tag) || !describe(record, posting, to)) return;
     record.bytes = bytes_of(data);
     write(record, ending);
   });
@@ -110,6 +110,7 @@ void begun_to_send(What what, int flags, const Posting& posting, const Data& dat
   recording([&] {
     Pending fresh = begun(flags, posting, to, request);
     fresh.record.what = what;
+    fresh.silent = fresh.silent || !are_data(data, to.tag);
     if (!fresh.silent) fresh.record.bytes = bytes_of(data);
     add(fresh);
   });
@@ -314,7 +315,7 @@ int mprobe(decltype(&PMPI_Mprobe) native, int source, int tag, MPI_Comm comm, MP
   const Posting posting = post();
   const Inside inside(trace::Doing::probe, What::probe, source, tag, posting.time, site);
   const int code = native(source, tag, comm, message, told);
-  if (code == MPI_SUCCESS) {
+  if (has_set(code, message)) {
     recording([&] {
       probed(posting, {source, tag, comm}, *told, {posting.time, 0}, site);
       found(post_with(posting), {source, tag, comm}, *message, message);
@@ -330,7 +331,7 @@ int iprobe(decltype(&PMPI_Iprobe) native, int source, int tag, MPI_Comm comm, in
   const std::int64_t begin = enter_test();
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(source, tag, comm, flag, told);
-  if (code == MPI_SUCCESS && *flag != 0) {
+  if (is_true(code, flag)) {
     recording([&] { probed(post_polled(since), {source, tag, comm}, *told, since, site); });
   }
   tested(begin);
@@ -343,7 +344,7 @@ int improbe(decltype(&PMPI_Improbe) native, int source, int tag, MPI_Comm comm, 
   const std::int64_t begin = enter_test();
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(source, tag, comm, flag, message, told);
-  if (code == MPI_SUCCESS && *flag != 0) {
+  if (is_true(code, flag) && message != nullptr) {
     recording([&] {
       const To from{source, tag, comm};
       probed(post_polled(since), from, *told, since, site);

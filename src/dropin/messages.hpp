@@ -66,11 +66,13 @@ void begun_to_receive_matched(const Posting& posting, MPI_Message message, const
 /// Counts and types that are alike for all neighbours, or lists of them.
 template <class Counts, class Types>
 struct Parts {
+  static constexpr bool kAlike = !std::is_pointer_v<Counts>;
+
   Counts counts;
   Types types;
 
   [[nodiscard]] Data operator[](std::size_t neighbour) const {
-    return {at<!std::is_pointer_v<Counts>>(counts, neighbour),
+    return {at<kAlike>(counts, neighbour),
             at<std::is_same_v<Types, MPI_Datatype>>(types, neighbour)};
   }
 
@@ -102,18 +104,26 @@ struct Neighbours {
 /// Throws where MPI refuses.
 template <class Sends, class Receives>
 OwnMessages messages_among(MPI_Comm comm, const Sends& sends, const Receives& receives) {
+  OwnMessages made;
+  if (comm == MPI_COMM_NULL) return made;
   const std::uint32_t id = trace::comm_of_messages(comm).id;
   const Neighbours all = neighbours_of(comm);
-  OwnMessages made;
   if (id == trace::TracedComm::kNone) {
     trace::lose_message();
     return made;
   }
-  const auto add = [&](What what, const Neighbour& each, const Data& data) {
-    made.push_back(own_message(what, id, trace::OwnTag::of_neighbours, each.rank, bytes_of(data)));
+  bool all_are_data = true;
+  const auto add = [&](What what, const Neighbour& each, const auto& parts) {
+    const Data data = parts[each.part];
+    all_are_data = all_are_data && are_data(data, 0);
+    if (!all_are_data) return;
+    const std::int64_t bytes = bytes_of(data);
+    if (bytes == 0 && parts.kAlike) return;  // MPI libraries send nothing if all parts are empty
+    made.push_back(own_message(what, id, trace::OwnTag::of_neighbours, each.rank, bytes));
   };
-  for (const Neighbour& each : all.to) add(What::send, each, sends[each.part]);
-  for (const Neighbour& each : all.from) add(What::receive, each, receives[each.part]);
+  for (const Neighbour& each : all.to) add(What::send, each, sends);
+  for (const Neighbour& each : all.from) add(What::receive, each, receives);
+  if (!all_are_data) made.clear();
   return made;
 }
 void begun_among(OwnMessages messages, int flags, std::int64_t time, const MPI_Request* request);
@@ -211,7 +221,7 @@ int begin_send(Native native, const void* buf, Number count, MPI_Datatype type, 
                MPI_Comm comm, MPI_Request* request, const void*) {
   const Posting posting = post();
   const int code = native(buf, count, type, dest, tag, comm, request);
-  if (code == MPI_SUCCESS) {
+  if (has_begun(code, request)) {
     begun_to_send(what, flags, posting, {count, type}, {dest, tag, comm}, request);
   }
   return code;
@@ -221,7 +231,7 @@ int begin_receive(Native native, void* buf, Number count, MPI_Datatype type, int
                   MPI_Comm comm, MPI_Request* request, const void*) {
   const Posting posting = post();
   const int code = native(buf, count, type, source, tag, comm, request);
-  if (code == MPI_SUCCESS) begun_to_receive(flags, posting, {source, tag, comm}, request);
+  if (has_begun(code, request)) begun_to_receive(flags, posting, {source, tag, comm}, request);
   return code;
 }
 template <class... Words>
@@ -273,7 +283,7 @@ int isendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype
   const Posting in = post_with(out);
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, request);
-  if (code != MPI_SUCCESS) return code;
+  if (!has_begun(code, request)) return code;
   sent_with_receive(out, {sendcount, sendtype}, {dest, sendtag, comm}, site);
   lost_with_send(in, {source, recvtag, comm}, request);
   return code;
@@ -285,7 +295,7 @@ int isendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type,
   const Posting out = post();
   const Posting in = post_with(out);
   const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, request);
-  if (code != MPI_SUCCESS) return code;
+  if (!has_begun(code, request)) return code;
   sent_with_receive(out, {count, type}, {dest, sendtag, comm}, site);
   lost_with_send(in, {source, recvtag, comm}, request);
   return code;
@@ -309,7 +319,7 @@ int imrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Messag
   const MPI_Message before = message != nullptr ? *message : MPI_MESSAGE_NULL;
   const Posting posting = post();
   const int code = native(buf, count, type, message, request);
-  if (code == MPI_SUCCESS) begun_to_receive_matched(posting, before, message, request);
+  if (has_begun(code, request)) begun_to_receive_matched(posting, before, message, request);
   return code;
 }
 
@@ -319,7 +329,7 @@ int begin_together(const char* collective, int flags, int root, MPI_Comm comm,
                    const MPI_Request* request, const void* site, const Native& native) {
   const std::int64_t time = post().time;
   const int code = native();
-  if (code == MPI_SUCCESS) begun_together(collective, flags, root, time, comm, request, site);
+  if (has_begun(code, request)) begun_together(collective, flags, root, time, comm, request, site);
   return code;
 }
 
@@ -344,7 +354,7 @@ int begin_among_neighbours(const Sends& sends, const Receives& receives, int fla
                            const MPI_Request* request, const Native& native) {
   const std::int64_t begin = enter_wait();
   const int code = native();
-  if (code == MPI_SUCCESS) {
+  if (has_begun(code, request)) {
     recording([&] { begun_among(messages_among(comm, sends, receives), flags, begin, request); });
   }
   return code;

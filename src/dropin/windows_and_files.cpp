@@ -10,6 +10,7 @@
 
 #include "runtime/call/call.hpp"
 #include "runtime/trace/tracer.hpp"
+#include "transports/mpi/user_code.hpp"
 
 namespace latecomer::objects {
 namespace {
@@ -55,21 +56,9 @@ Objects& objects() {
   return made;
 }
 
-/// MPI libraries call some of their functions on files by others.
-constinit thread_local bool is_inside = false;
-class Inside {
- public:
-  Inside() { is_inside = true; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-  ~Inside() { is_inside = false; }
-};
-
 template <class Native>
 int together(const KeptHere& kept, const Object& object, const char* name, std::int64_t bytes,
              const void* site, Native&& native) {
-  if (is_inside) return native();
-  const Inside inside;
   std::optional<trace::TracedCall> call;
   if (kept != nullptr) {
     unseen::write();
@@ -85,8 +74,12 @@ int together(const KeptHere& kept, const Object& object, const char* name, std::
   return code;
 }
 
-/// The ranks of a group in a window's communicator; -1 for others.
+/// The ranks of a group in a window's communicator; -1 for others. Open MPI takes MPI_GROUP_NULL
+/// for an empty one. MPICH says that all is well after an error handler of the program, so it may
+/// be none.
 Ranks ranks_of(MPI_Group group, MPI_Win win) {
+  if (group == MPI_GROUP_NULL) return {};
+  const ReturnedErrorsEverywhere no_handler;
   int size = 0;
   PMPI_Group_size(group, &size);
   Ranks own(static_cast<std::size_t>(size));
@@ -140,7 +133,8 @@ int together(const Object& object, const char* name, std::int64_t bytes, const v
 }
 
 int made(MPI_Comm comm, const Object& object, int code) {
-  if (code != MPI_SUCCESS || is_inside) return code;
+  const bool is_none = object == window(MPI_WIN_NULL) || object == file(MPI_FILE_NULL);
+  if (code != MPI_SUCCESS || is_none) return code;
   messages::recording([&] {
     const char* const kind = object.kind == trace::OtherCalls::files ? "file" : "window";
     const std::uint32_t id = trace::made_of(comm, kind);
@@ -205,7 +199,7 @@ int win_test(decltype(&PMPI_Win_test) native, MPI_Win win, int* flag, const void
   const std::int64_t begin = messages::enter_test();
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(win, flag);
-  if (kept != nullptr && code == MPI_SUCCESS && *flag != 0) {
+  if (kept != nullptr && messages::is_true(code, flag)) {
     messages::recording([&] { origins_ended(*kept, since, site); });
   }
   messages::tested(begin);

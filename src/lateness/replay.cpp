@@ -21,6 +21,7 @@ Seconds mean(std::span<const Seconds> times) {
 void check(const TracedJob& job, const Change& change, std::span<const Stretch> stretches) {
   check(job);
   check_length(change.less.size(), job.calls.rank.size(), "parts less");
+  check_length(change.moving.size(), job.calls.rank.size(), "multiples of moving");
   std::size_t end = 0;
   for (const Stretch& each : stretches) {
     if (each.begin < end || each.end < each.begin || each.end > job.order.size()) {
@@ -221,7 +222,7 @@ class Replaying {
           call, [this](std::size_t post) { return job_.posts.time[post] - ahead_of(post); });
       ready.also(last.was, last.now);
     }
-    return {ready.now, ready.now + (calls.end[call] - ready.was) * change_.moving};
+    return {ready.now, ready.now + (calls.end[call] - ready.was) * change_.moving[call]};
   }
   /// For a post, in a call that ended then.
   void wait(Ready& ready, std::int64_t post, Seconds end) const {

@@ -22,9 +22,9 @@ struct CarriedOut {
 struct Change {
   /// The part of the computation before each call that is left out; less than 0: as much is added.
   std::span<const double> less;
-  /// What calls take beyond waiting, as a multiple of what they took; those that are carried out
+  /// What each call takes beyond waiting, as a multiple of what it took; those that are carried out
   /// anew take what that says.
-  double moving = 1;
+  std::span<const double> moving;
   CarriedOut anew;
 };
 

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
 """
 EXPECTED = (
     "rank 0 was last seen in allreduce, call 5 of MPI_COMM_WORLD, at ",
-    "rank 1 was last seen in a receive from rank 0, tag 7, at ",
+    "rank 1 was last seen in a receive from rank 0 of its communicator, tag 7, at ",
     "rank 2 was last seen in a call that completes messages or collectives, at ",
     "rank 3 was last seen in a probe from any rank, any tag, at ",
     "rank 4 was last seen outside of calls that may wait (tests are not counted), since ",
@@ -175,7 +175,7 @@ def test_ranks_that_have_ended_or_are_being_written_are_not_told(folder):
     [
         ({"doing": 1, "doing_name": 99, "doing_communicator": 99}, "in a collective, call 0,"),
         ({"doing": 2, "doing_what": 0, "doing_peer": 2, "doing_sequence": 5},
-         "in a send to rank 2, tag 5,"),
+         "in a send to rank 2 of its communicator, tag 5,"),
         ({"doing": 2, "doing_what": 99, "doing_peer": -9, "doing_sequence": -1},
          "in a message from any rank, any tag,"),
         ({"doing": 4, "doing_site": 3}, "in a call that completes messages or collectives, at app"),

@@ -77,7 +77,7 @@ class Slow:
             was.append(last[0] - off)
             now.append(last[1] - off)
         ready = max([came, *now])
-        return ready, ready + self.moving * (end - max([begin, *was]))
+        return ready, ready + self.moving[call] * (end - max([begin, *was]))
 
     def earlier(self, post):
         return self.posts.get(post, self.ahead[self.job["post_rank"][post]])
@@ -148,7 +148,7 @@ def test_the_replay_is_that_of_the_slow_one():
         own = random.Random(seed)
         job = random_job(own)
         less = np.array([own.choice((0.0, own.uniform(-1, 2))) for _ in job["beyond"]])
-        moving = own.choice((0.0, 0.5, 1.0, 3.0))
+        moving = np.array([own.choice((0.0, 0.5, 1.0, 3.0)) for _ in job["beyond"]])
         stretches = some_stretches(own, len(job["order"]))
         collectives = some_collectives(own, job, stretches)
         found = core.TracedJob(**job).replay(
@@ -171,13 +171,14 @@ def test_without_a_change_nothing_is_earlier():
         job = random_job(random.Random(seed))
         less, whole = np.zeros_like(job["beyond"]), [(0, len(job["order"]))]
         ((*_, ahead, _, _),) = core.TracedJob(**job).replay(
-            less=less, moving=1.0, exits=None, **columns([], whole)
+            less=less, moving=np.ones_like(less), exits=None, **columns([], whole)
         )
         np.testing.assert_allclose(ahead, 0, atol=1e-12)
 
 
 WRONG = [
     ({"less": np.zeros(99)}, "parts less"),
+    ({"moving": np.ones(99)}, "multiples of moving"),
     ({"stretches": np.array([3, 1])}, "stretch"),
     ({"stretches": np.array([0, 1, 0, 1])}, "stretch"),
     ({"stretches": np.array([-1, 1])}, "stretch"),
@@ -197,8 +198,8 @@ def test_what_is_wrong_is_refused(wrong, words):
     job = random_job(own)
     while not len(job["rank"]):
         job = random_job(own)
-    right = {"less": np.zeros_like(job["beyond"]), "moving": 1.0, "exits": exits_of,
-             **columns([[0]], [(0, len(job["order"]))])}  # fmt: skip
+    right = {"less": np.zeros_like(job["beyond"]), "moving": np.ones_like(job["beyond"]),
+             "exits": exits_of, **columns([[0]], [(0, len(job["order"]))])}  # fmt: skip
     core.TracedJob(**job).replay(**right)
     with pytest.raises(ValueError, match=words):
         core.TracedJob(**job).replay(**right | wrong)

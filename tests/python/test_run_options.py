@@ -111,6 +111,7 @@ def test_the_verdict_of_a_comparison_follows_from_the_times_shown(without, with_
     (Wishes(), False, False, ""),
     (Wishes(), False, True, ""),  # as the environment says
     (Wishes(observe=True), False, True, ""),
+    (Wishes(observe=True), False, None, ""),  # ended from outside before it said so
     (Wishes(observe=True), False, False, "carried out collectives in a run that was to be observed"),
     (Wishes(observe=False), False, False, ""),
     (Wishes(observe=False), False, True, "the library only observed in a run with it"),

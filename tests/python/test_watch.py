@@ -160,9 +160,8 @@ def test_a_rank_that_waits_elsewhere_is_not_named(tmp_path):
         view = watcher.look()
     assert view.late == ()
     assert len(view.stuck) == 2
-    assert "  not come: rank 0 on node0, in a receive from rank 3, tag 7, for 17 s" in list(
-        stuck_lines(view)
-    )
+    where = "in a receive from rank 3 of its communicator, tag 7"
+    assert f"  not come: rank 0 on node0, {where}, for 17 s" in list(stuck_lines(view))
 
 
 def test_a_wrong_calendar_makes_no_hang_where_the_rank_is_seen_to_move(tmp_path):

@@ -101,15 +101,18 @@ def run_once(
         told = _read(summary)
     if told is None or not told.get("active"):
         return Ended(code, seconds, None, told is not None, str((told or {}).get("why", "")))
-    unlike = _unlike(bool(told.get("observes")), wishes, off=off)
+    unlike = _unlike(told.get("observes"), wishes, off=off)
     return Ended(code, seconds, told if "ranks" in told else None, True, unlike=unlike)
 
 
-def _unlike(observed: bool, wishes: Wishes, *, off: bool) -> str:
-    """The difference between an active library and what was asked; empty if there is none."""
+def _unlike(observed: bool | None, wishes: Wishes, *, off: bool) -> str:
+    """The difference between an active library and what was asked; empty if there is none.
+
+    `observed`: None: it did not say, as in a job that was ended from outside.
+    """
     if off:
         found = "the library was active in a run without it"
-    elif wishes.observe and not observed:
+    elif wishes.observe and observed is False:
         found = "the library carried out collectives in a run that was to be observed"
     elif wishes.observe is False and observed:
         found = "the library only observed in a run with it"

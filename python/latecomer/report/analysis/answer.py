@@ -73,9 +73,16 @@ def verdict(facts: Facts) -> str:
         return "Collectives take little of the time: whatever is done about them saves little."
     if waiting >= CLEAR * moving:
         return "Imbalance dominates: balancing the ranks' work would save the most."
+    if moving >= CLEAR * waiting and _on_files(facts):
+        return ("Reading and writing files dominates: larger parts, or a faster file system, would "
+                "save the most.")  # fmt: skip
     if moving >= CLEAR * waiting:
         return "Moving data dominates: a faster algorithm or network would save the most."
     return "Both matter: the imbalance of the ranks, and moving the data."
+
+
+def _on_files(facts: Facts) -> bool:
+    return 2 * facts.files > facts.moving
 
 
 def finding(facts: Facts) -> str:
@@ -87,7 +94,7 @@ def finding(facts: Facts) -> str:
     if facts.waiting + facts.moving < LITTLE * facts.run:
         return "little"
     if facts.moving >= CLEAR * facts.waiting:
-        return "moving"
+        return "files" if _on_files(facts) else "moving"
     if facts.late:
         return "host" if facts.host else "rank"
     return "place" if facts.one_place else "spread"

@@ -50,6 +50,7 @@ class Facts:
     run: float
     waiting: float
     moving: float
+    files: float = 0.0  # the part of `moving` in collectives on files
     late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
     hosts: Sequence[str] = ()  # of `late`
     host: bool = False  # `late` are the ranks of one host, which is named instead
@@ -88,6 +89,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         run=float(ranks.run.sum()),
         waiting=float(ranks.waited.sum()),
         moving=float(ranks.moved.sum()),
+        files=_on_files(found),
         whole=Facts.whole if trace.between else "the time in collectives",
         unseen=unseen,
         folder=trace.source,
@@ -122,6 +124,16 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
                             calls=where.calls, of_two=where.of_two)  # fmt: skip
     named = unless_unclear(named, found.clock_error, _spread(found))
     return named if found.origin is None else _unless_unseen(named, found, found.origin)
+
+
+def _on_files(found: Lateness) -> float:
+    """Seconds of all ranks beyond waiting in collectives on files."""
+    kinds = np.unique(np.concatenate([group.collective for group in found.trace.groups] or [[]]))
+    if not any(found.trace.words[int(kind)].startswith("file_") for kind in kinds):
+        return 0.0
+    graph = found.graph
+    inside = graph.events.end - graph.events.begin - graph.waited()
+    return graph.times * float(inside[graph.on_files()].sum())
 
 
 def simulated(named: Facts, answers: WhatIf | None) -> Facts:

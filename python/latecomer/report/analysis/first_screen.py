@@ -51,11 +51,11 @@ def _cost(facts: Facts, said: Answer) -> tuple[str, str]:
         return "Not known", said.cost
     waiting, moving = shares(facts)
     if not facts.late or facts.cost is None:
-        if finding(facts) == "moving":
+        if finding(facts) in {"moving", "files"}:
             return f"{moving} of the time is moving data", f"{waiting} is waiting for late ranks"
         return f"{waiting} of the time is waiting", f"{moving} is moving data"
     of = cost_share(facts)
-    if finding(facts) == "moving":
+    if finding(facts) in {"moving", "files"}:
         of += f"; more time goes into moving data: {moving}, waiting {waiting}"
     if without := shorter(facts):
         of += f"; {without} without it"

@@ -93,6 +93,12 @@ class Graph:
         found: NDArray[np.bool_] = (source == OTHER) | ((source == PROBE) & (row < 0))
         return found
 
+    def on_files(self) -> NDArray[np.bool_]:
+        """Tell of each event whether it is a collective on a file."""
+        files = np.array([place.call.startswith("file_") for place in self.places])
+        found: NDArray[np.bool_] = files[self.events.place]
+        return found
+
     def without(self, ranks: Sequence[int]) -> Floats:
         """Had these ranks no excess: of the computation before each event the part that goes."""
         return np.where(np.isin(self.events.rank, ranks), self.part, 0.0)
@@ -115,16 +121,17 @@ class Graph:
     ) -> list[tuple[float, float, Floats, float, float]]:
         """The times that stretches of the order take; all of it, if there are none.
 
-        Each call ends when all that it waits for has come, and takes `moving` times as long from
-        then on as it did; those of `anew`, numbers of calls by member, end by `exits`. `less`: how
-        much shorter ranks compute, from without() or nearer().
+        Each call ends when all that it waits for has come, and takes as long from then on as it
+        did, `moving` times that where it moves data over the network; those of `anew`, numbers of
+        calls by member, end by `exits`. `less`: how much shorter ranks compute, from without() or
+        nearer().
         Returns for each stretch when ranks had left their last calls before it, and in it, in the
         mean and as measured; by how much earlier each rank leaves (ranks,); waiting and moving. All
         in seconds, summed over ranks and calls.
         """
         found = self.job.replay(
             less=np.zeros_like(self.part) if less is None else less,
-            moving=moving,
+            moving=np.where(self.for_unknown() | self.on_files(), 1.0, moving),
             first=np.cumsum([0, *map(len, anew)]) if anew else np.zeros(0, np.int64),
             calls=np.concatenate([np.zeros(0, np.int64), *anew]),
             exits=exits,

@@ -57,6 +57,12 @@ REMEDIES = {
         "see whether another algorithm is faster",
         COMPARE,
     ),
+    "files": Remedy(
+        "little waiting, much time in files",
+        "the file system, or many small parts",
+        "read and write less often, in larger parts",
+        LOOK,
+    ),
     "little": Remedy(
         "little of both",
         "something outside of the collectives that were measured",
@@ -71,8 +77,8 @@ REMEDIES = {
     ),
     "unseen": Remedy(
         "nobody is named, because ranks are in calls that the trace does not tell enough of",
-        "waiting in windows, files, calls between groups, or between calls that test in vain",
-        "look at these calls with a profiler of the program itself",
+        "waiting in locks, one rank's files, calls between groups, or between tests in vain",
+        "look at these calls with a profiler",
         LOOK,
     ),
     "short": Remedy(

@@ -49,7 +49,7 @@ def place(file: File) -> str:
         which = int(header["doing_what"])
         what = WHAT[which] if which < len(WHAT) else "message"
         toward = "to" if what.endswith("send") else "from"
-        rank = f"rank {peer}" if peer >= 0 else "any rank"
+        rank = f"rank {peer} of its communicator" if peer >= 0 else "any rank"
         said = f"in a {what} {toward} {rank}, {f'tag {sequence}' if sequence >= 0 else 'any tag'}"
     elif doing == _COMPLETION:
         said = "in a call that completes messages or collectives"
