@@ -54,6 +54,18 @@ def test_one_odd_row_is_left_out_and_told(tmp_path, change, said):
     )  # cells are texts there
 
 
+@pytest.mark.parametrize(("operation", "known"), [
+    ("win_fence", True), ("file_write_at_all", True), ("dist_graph_create", True),
+    ("window", False), ("MPI_Odd", False),
+])  # fmt: skip
+def test_collectives_that_our_traces_have_are_known(tmp_path, operation, known):
+    trace = read(table(tmp_path, rows_of(operation=operation)))
+    said = any("operations of no known name" in each for each in trace.remarks)
+    assert said != known
+    (group,) = trace.groups
+    assert trace.words[int(group.collective[0])] == operation
+
+
 @pytest.mark.parametrize("line", ["nothing", "[1]", "3", '{"rank": 1', "{" * 50_000, "9" * 5000,
                                   '{"rank": 1}, {"rank": 2}', "x" * (table_rows.LONGEST_LINE + 5)])  # fmt: skip
 def test_a_line_that_is_no_row_is_left_out_and_told(tmp_path, line):

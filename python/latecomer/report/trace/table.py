@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ENDS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 _LIBRARY = re.compile(r"^(?:p?mpix?_|[nr]ccl|gloo:|mpi:|c10d::)", re.I)
+_OBJECTS = ("comm_", "cart_", "graph_", "dist_graph_", "intercomm_", "win_", "file_")
 # Kinds of rows besides collectives.
 RUN, SEND, RECEIVE, PROBE, OTHER = "run", "send", "receive", "probe", "other"
 _CALL, _OVERLAPPING, _RUN, _SEND, _RECEIVE, _PROBE, _OTHER = range(7)
@@ -63,6 +64,8 @@ def operation_of(text: str) -> tuple[int, str]:
         return (_SEND if "send" in name.lower() else _RECEIVE), ""
     if found := collective_of(name):
         return _CALL, found
+    if name.startswith(_OBJECTS):  # as our own traces name them
+        return _CALL, name
     if name[:1] in "iI" and (found := collective_of(name[1:])):
         return _OVERLAPPING, found
     return _CALL, ""
