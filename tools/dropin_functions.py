@@ -37,7 +37,6 @@ DECLARATIONS = {
 LARGE = {"count": "MPI_Count {}", "counts": "const MPI_Count {}[]",
          "displs": "const MPI_Aint {}[]", "unit": "MPI_Aint {}"}  # fmt: skip
 SITE = "latecomer::call_site(__builtin_return_address(0))"
-# Forms of functions that are passed on to the MPI library, each with what its wrapper does.
 FORMS = ("c", "short", "large")
 WITH_MESSAGES_ALONE = {"message", "object", "timed", "polling"}
 # Places of calls that are counted only are of no use but beside messages.
@@ -139,8 +138,11 @@ def on_object(f: Function) -> str:
     object_of = "objects::window" if "win" in kind else "objects::file"
     rest = f"{SITE},\n      {f.call});\n"
     if kind.startswith("new") and "comm" in f.kinds:
-        return (f"  const int code = {watched(f)};\n  return messages::has_set(code, {handle}) "
-                f"? objects::made(comm, {object_of}(*{handle}), code) : code;\n")  # fmt: skip
+        none = "MPI_WIN_NULL" if "win" in kind else "MPI_FILE_NULL"
+        return (f"  const int code = {watched(f)};\n"
+                f"  const bool has_set = messages::has_set(code, {handle});\n"
+                f"  return objects::made(\n"
+                f"      comm, {object_of}(has_set ? *{handle} : {none}), code);\n")  # fmt: skip
     if kind.startswith("new"):
         return (f"  if ({handle} == nullptr) return native({f.values});\n"
                 f'  return objects::end({object_of}(*{handle}), "{f.lower}", {rest}')  # fmt: skip
@@ -152,12 +154,10 @@ def timed(f: Function) -> str:
     """A call that ranks may wait in."""
     if re.fullmatch("Win_(post|start|complete|wait|test)", f.name):
         return f"  return objects::{f.lower}(native, {f.with_site});\n"
-    of = {"Win": "windows", "File": "files", "Comm": "communicators", "Intercomm": "communicators"}
+    of = {"Win": "windows", "File": "files", "Comm": "communicators"}
     calls = of.get(f.name.partition("_")[0], "polling" if f.passes == "polling" else "messages")
-    bits = f"OtherCalls::{calls}"
-    if f.passes == "polling" and calls != "polling":
-        bits += " | OtherCalls::polling"
-    return f"  return latecomer::unseen::in(\n      {bits}, {SITE},\n      {f.call});\n"
+    return (f"  return latecomer::unseen::in(\n      OtherCalls::{calls}, {SITE},\n"
+            f"      {f.call});\n")  # fmt: skip
 
 
 def among_neighbours(f: Function) -> str:

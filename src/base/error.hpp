@@ -4,6 +4,9 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "base/threads.hpp"
 
 namespace latecomer {
 
@@ -26,9 +29,14 @@ class Error : public std::runtime_error {
 
 // The message behind latecomer_last_error(): of this thread's last error.
 
-void set_last_error(std::string message);
+struct LastError;
+inline void set_last_error(std::string message) {
+  PerThread<LastError, std::string>::get() = std::move(message);
+}
 /// "" if there was none. Valid until the thread's next error.
-[[nodiscard]] const char* last_error();
+[[nodiscard]] inline const char* last_error() {
+  return PerThread<LastError, std::string>::get().c_str();
+}
 
 // Work that can be left out where there is no memory for it.
 

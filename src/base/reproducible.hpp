@@ -1,8 +1,6 @@
 // Numbers that are the same on every machine: hashes, random draws, logarithms.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -51,31 +49,9 @@ class Random {
 // Logarithms by basic arithmetic alone: the same bits on all processors of one kind of
 // instructions, whatever their mathematical libraries choose.
 
-inline constexpr double kLogOfTwo = 0.693147180559945309;
-
 /// The natural logarithm of a positive, finite number, within 1e-10.
-[[nodiscard]] inline double log_of(double value) {
-  int exponent = 0;
-  double mantissa = std::frexp(value, &exponent);
-  if (mantissa < 0.70710678) {
-    mantissa *= 2;
-    --exponent;
-  }
-  const double s = (mantissa - 1) / (mantissa + 1);
-  const double square = s * s;
-  double sum = 0;
-  for (int power = 13; power > 0; power -= 2) sum = 1.0 / power + square * sum;
-  return exponent * kLogOfTwo + 2 * s * sum;
-}
-
+[[nodiscard]] double log_of(double value);
 /// Its inverse, relatively within 1e-10; for powers beyond 600 that of 600, up or down.
-[[nodiscard]] inline double exp_of(double power) {
-  const double bounded = std::clamp(power, -600.0, 600.0);
-  const double twos = std::floor(bounded / kLogOfTwo + 0.5);
-  const double rest = bounded - twos * kLogOfTwo;
-  double sum = 1;
-  for (int term = 11; term > 0; --term) sum = 1 + rest / term * sum;
-  return std::ldexp(sum, static_cast<int>(twos));
-}
+[[nodiscard]] double exp_of(double power);
 
 }  // namespace latecomer

@@ -63,7 +63,9 @@ class Several {
   }
   /// It has completed these.
   void end_some(int code, int completed, const int* indices, const Ending& ending) {
-    if (completed == MPI_UNDEFINED || (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)) return;
+    if (completed == MPI_UNDEFINED || indices == nullptr ||
+        (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS))
+      return;
     recording([&] {
       for (int i = 0; i < completed; ++i) {
         end(code, static_cast<std::size_t>(indices[i]), static_cast<std::size_t>(i), ending);
@@ -72,7 +74,7 @@ class Several {
   }
   /// It has completed this one.
   void end_one(int index, const MPI_Status* status, const Ending& ending) {
-    if (index == MPI_UNDEFINED || before_ == nullptr) return;
+    if (before_ == nullptr || index < 0 || index >= static_cast<int>(count_)) return;
     recording([&] { completed(before_[index], requests_ + index, status, ending); });
   }
 
@@ -117,8 +119,9 @@ int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int
          int indices[], MPI_Status statuses[], const unseen::Polled& since, const void* site) {
   Several several(count, requests, statuses);
   const int code = native(count, requests, completed, indices, several.statuses());
-  if (completed != nullptr && *completed != 0)
+  if (completed != nullptr && *completed != 0) {
     several.end_some(code, *completed, indices, ending(since, site));
+  }
   return code;
 }
 

@@ -139,6 +139,7 @@ std::int64_t bytes_of(const Data& data) {
 }
 
 std::optional<int> describe(trace::Message& record, const Posting& posting, const To& to) {
+  if (to.peer < 0 && to.peer != MPI_ANY_SOURCE) return std::nullopt;
   if (to.peer == MPI_PROC_NULL || to.comm == MPI_COMM_NULL) return std::nullopt;
   const trace::TracedComm comm = trace::comm_of_messages(to.comm);
   if (comm.id == trace::TracedComm::kNone) {
@@ -216,8 +217,12 @@ void write(const Pending& done, const MPI_Status* status, const Ending& ending) 
 
 void lose(const Pending& pending, const void* site) {
   if (pending.silent || !pending.active || pending.begun.collective != nullptr) return;
-  const bool is_sure =
-      pending.among == nullptr && pending.record.what != What::receive && !pending.cancelled;
+  if (pending.among != nullptr) {
+    const auto count = static_cast<std::uint32_t>(pending.among->size());
+    for (std::uint32_t i = 0; i < count; ++i) trace::lose_message(pending.record.order + i);
+    return;
+  }
+  const bool is_sure = pending.record.what != What::receive && !pending.cancelled;
   if (!is_sure) return trace::lose_message(pending.record.order);
   const std::int64_t now = trace::now_ns();
   write(pending.record, {now, now, site});

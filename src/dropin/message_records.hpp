@@ -90,7 +90,7 @@ struct Begun {
   }
 };
 
-/// What a call among neighbours sends and receives, but for the times and the order.
+/// The messages of a call among neighbours, but for the times and the order.
 using OwnMessages = std::vector<trace::Message>;
 
 struct Pending {
@@ -196,13 +196,13 @@ void recording(Work&& work) try {
 }
 
 [[nodiscard]] std::int64_t bytes_of(const Data& data);
-/// False: MPI has sent nothing, though MPICH says that all is well after an error handler.
+/// False: MPI has passed nothing, though MPICH says that all is well after an error handler.
 [[nodiscard]] inline bool are_data(const Data& data, int tag) {
-  return data.type != MPI_DATATYPE_NULL && data.count >= 0 && tag >= 0;
+  return data.type != MPI_DATATYPE_NULL && data.count >= 0 && (tag >= 0 || tag == MPI_ANY_TAG);
 }
 /// Sets what is known of an operation when it begins. Returns the member of the communicator that
-/// is rank 0 for the program, not 0 where there are two groups; nothing: it is not recorded. After
-/// an error handler of the program MPICH says that all is well, so `to` may be wrong.
+/// is rank 0 for the program, of two groups that of the other one; nothing: it is not recorded.
+/// After an error handler of the program MPICH says that all is well, so `to` may be wrong.
 [[nodiscard]] std::optional<int> describe(trace::Message& record, const Posting& posting,
                                           const To& to);
 void set_wildcards(trace::Message& record, const To& from);

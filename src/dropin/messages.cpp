@@ -60,7 +60,8 @@ namespace {
 void sent(trace::Message record, const Posting& posting, const Data& data, const To& to,
           const Ending& ending) {
   recording([&] {
-    if (!are_data(data, to.tag) || !describe(record, posting, to)) return;
+    if (!are_data(data, to.tag) || to.peer == MPI_ANY_SOURCE || !describe(record, posting, to))
+      return;
     record.bytes = bytes_of(data);
     write(record, ending);
   });
@@ -110,7 +111,7 @@ void begun_to_send(What what, int flags, const Posting& posting, const Data& dat
   recording([&] {
     Pending fresh = begun(flags, posting, to, request);
     fresh.record.what = what;
-    fresh.silent = fresh.silent || !are_data(data, to.tag);
+    fresh.silent = fresh.silent || !are_data(data, to.tag) || to.peer == MPI_ANY_SOURCE;
     if (!fresh.silent) fresh.record.bytes = bytes_of(data);
     add(fresh);
   });
@@ -138,6 +139,10 @@ void lost_with_send(const Posting& posting, const To& from, const MPI_Request* r
 void begun_together(const char* collective, int flags, int root, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site) {
   recording([&] {
+    if (*request == MPI_REQUEST_NULL) {  // it is complete
+      if (!trace::comm_of_messages(comm).two_groups) ++*trace::calls_on(comm);
+      return;
+    }
     Pending fresh;
     fresh.key = key_of(*request);
     fresh.place = place_of(request);
@@ -223,6 +228,7 @@ void begun_among(OwnMessages messages, int flags, std::int64_t time, const MPI_R
   fresh.record.posted = time;
   for (trace::Message& each : messages) each.flags = fresh.record.flags;
   fresh.record.order = next_orders(messages.size());
+  fresh.silent = messages.empty();
   fresh.among = std::make_shared<const OwnMessages>(std::move(messages));
   add(fresh);
 }

@@ -118,7 +118,8 @@ OwnMessages messages_among(MPI_Comm comm, const Sends& sends, const Receives& re
     all_are_data = all_are_data && are_data(data, 0);
     if (!all_are_data) return;
     const std::int64_t bytes = bytes_of(data);
-    if (bytes == 0 && parts.kAlike) return;  // MPI libraries send nothing if all parts are empty
+    // MPI libraries send nothing if all parts must be empty.
+    if (bytes == 0 && Sends::kAlike && Receives::kAlike) return;
     made.push_back(own_message(what, id, trace::OwnTag::of_neighbours, each.rank, bytes));
   };
   for (const Neighbour& each : all.to) add(What::send, each, sends);
@@ -177,7 +178,9 @@ int recv(Native native, void* buf, Number count, MPI_Datatype type, int source, 
   const Posting posting = post();
   const Inside inside(trace::Doing::message, What::receive, source, tag, posting.time, site);
   const int code = native(buf, count, type, source, tag, comm, told);
-  if (code == MPI_SUCCESS) received(posting, {source, tag, comm}, *told, site);
+  if (code == MPI_SUCCESS && are_data({count, type}, tag)) {
+    received(posting, {source, tag, comm}, *told, site);
+  }
   ended(posting.time);
   return code;
 }
@@ -192,7 +195,8 @@ int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype 
   const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
                           source, recvtag, comm, told);
-  if (code == MPI_SUCCESS) {
+  if (code == MPI_SUCCESS && are_data({sendcount, sendtype}, sendtag) &&
+      are_data({recvcount, recvtype}, recvtag)) {
     exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told,
               site);
   }
@@ -209,7 +213,7 @@ int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, 
   const Posting in = post_with(out);
   const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
   const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, told);
-  if (code == MPI_SUCCESS) {
+  if (code == MPI_SUCCESS && are_data({count, type}, sendtag) && are_data({count, type}, recvtag)) {
     exchanged(out, {count, type}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told, site);
   }
   ended(out.time);
@@ -309,7 +313,8 @@ int mrecv(Native native, void* buf, Number count, MPI_Datatype type, MPI_Message
   const Posting posting = post();
   const Inside inside(posting.time, site);
   const int code = native(buf, count, type, message, told);
-  if (code == MPI_SUCCESS) received_matched(posting, before, message, *told, site);
+  if (code == MPI_SUCCESS && are_data({count, type}, 0))
+    received_matched(posting, before, message, *told, site);
   ended(posting.time);
   return code;
 }
@@ -329,7 +334,7 @@ int begin_together(const char* collective, int flags, int root, MPI_Comm comm,
                    const MPI_Request* request, const void* site, const Native& native) {
   const std::int64_t time = post().time;
   const int code = native();
-  if (has_begun(code, request)) begun_together(collective, flags, root, time, comm, request, site);
+  if (has_set(code, request)) begun_together(collective, flags, root, time, comm, request, site);
   return code;
 }
 

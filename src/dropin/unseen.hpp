@@ -1,7 +1,7 @@
-// Time in calls of MPI in which a process may wait, and which have no record: those of windows and
-// files, on communicators of two groups, and calls that test for messages in vain. Those of a
-// thread with no recorded call between them are one interval, which is written when that is
-// entered.
+// Time in calls of MPI in which a process may wait, and which have no record: locks of windows, one
+// rank's reading and writing, collectives of two groups, and calls that test for messages in vain.
+// Those of a thread with no recorded call between them are one interval, which is written when that
+// is entered.
 #pragma once
 
 #include <atomic>

@@ -10,7 +10,6 @@
 
 #include "runtime/call/call.hpp"
 #include "runtime/trace/tracer.hpp"
-#include "transports/mpi/user_code.hpp"
 
 namespace latecomer::objects {
 namespace {
@@ -19,7 +18,7 @@ using trace::OwnTag;
 using trace::What;
 using Ranks = std::vector<int>;
 
-/// What is known of an object of several ranks.
+/// Facts of an object of several ranks.
 struct Kept {
   std::uint32_t communicator = 0;  // its id in the trace
   std::uint64_t calls = 0;         // collectives on it so far
@@ -74,12 +73,20 @@ int together(const KeptHere& kept, const Object& object, const char* name, std::
   return code;
 }
 
-/// The ranks of a group in a window's communicator; -1 for others. Open MPI takes MPI_GROUP_NULL
-/// for an empty one. MPICH says that all is well after an error handler of the program, so it may
-/// be none.
+/// True if a success may be untrue: MPICH says that all is well after an error handler of the
+/// program.
+bool has_own_handler(MPI_Win win) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  PMPI_Win_get_errhandler(win, &handler);
+  const bool is_own = handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN;
+  if (handler != MPI_ERRHANDLER_NULL) PMPI_Errhandler_free(&handler);
+  return is_own;
+}
+
+/// The ranks of a group in a window's communicator; less than 0 for others. Open MPI takes
+/// MPI_GROUP_NULL for an empty one. Where it may be no group, there are none.
 Ranks ranks_of(MPI_Group group, MPI_Win win) {
-  if (group == MPI_GROUP_NULL) return {};
-  const ReturnedErrorsEverywhere no_handler;
+  if (group == MPI_GROUP_NULL || has_own_handler(win)) return {};
   int size = 0;
   PMPI_Group_size(group, &size);
   Ranks own(static_cast<std::size_t>(size));
@@ -92,25 +99,24 @@ Ranks ranks_of(MPI_Group group, MPI_Win win) {
   return found;
 }
 
-/// Records what a call that has ended now sends to these ranks, or receives.
+/// Records the messages of a call, to these ranks or from them.
 void record(const Kept& kept, What what, OwnTag::Tag tag, const Ranks& ranks,
-            const unseen::Polled& since, const void* site) {
-  const messages::Ending ending = messages::ending(since, site);
+            const messages::Ending& ending, const void* site) {
   for (const int rank : ranks) {
     if (rank < 0) continue;
     trace::Message each = messages::own_message(what, kept.communicator, tag, rank, 0);
-    each.posted = since.begin - since.between;
+    each.posted = ending.begin - ending.between;
     each.order = messages::next_orders(1);
-    messages::write(each, ending);
+    messages::write(each, {ending.begin, ending.end, site, ending.between});
   }
 }
 /// Those whose epochs the window was open to have ended them.
-void origins_ended(Kept& kept, const unseen::Polled& since, const void* site) {
-  record(kept, What::receive, OwnTag::window_complete, kept.origins, since, site);
+void origins_ended(Kept& kept, const messages::Ending& ending, const void* site) {
+  record(kept, What::receive, OwnTag::window_complete, kept.origins, ending, site);
   kept.origins.clear();
 }
 
-/// Runs a call on a window, and where it has success `done(kept, since when)`.
+/// Runs a call on a window, and where it has success `done(kept, its end)`.
 template <class Native, class Done>
 int in_epoch(MPI_Win win, const void* site, Native&& native, Done&& done) {
   const KeptHere kept = objects().find(window(win));
@@ -118,9 +124,8 @@ int in_epoch(MPI_Win win, const void* site, Native&& native, Done&& done) {
   const std::int64_t begin = messages::enter_wait();
   const unseen::Inside inside(trace::OtherCalls::windows, begin, site);
   const int code = native();
-  if (code == MPI_SUCCESS) {
-    messages::recording([&] { done(*kept, unseen::Polled{begin, 0}); });
-  }
+  const messages::Ending ending{begin, trace::now_ns(), site};
+  if (code == MPI_SUCCESS) messages::recording([&] { done(*kept, ending); });
   messages::ended(begin, trace::OtherCalls::windows);
   return code;
 }
@@ -133,11 +138,12 @@ int together(const Object& object, const char* name, std::int64_t bytes, const v
 }
 
 int made(MPI_Comm comm, const Object& object, int code) {
-  const bool is_none = object == window(MPI_WIN_NULL) || object == file(MPI_FILE_NULL);
-  if (code != MPI_SUCCESS || is_none) return code;
+  if (is_refusal(code)) return code;  // the other ranks have made none
   messages::recording([&] {
-    const char* const kind = object.kind == trace::OtherCalls::files ? "file" : "window";
-    const std::uint32_t id = trace::made_of(comm, kind);
+    const bool is_file = object.kind == trace::OtherCalls::files;
+    const bool is_there =
+        code == MPI_SUCCESS && object != window(MPI_WIN_NULL) && object != file(MPI_FILE_NULL);
+    const std::uint32_t id = trace::made_of(comm, is_file ? "file" : "window", is_there);
     if (id == trace::TracedComm::kNone) return;
     auto kept = std::make_shared<Kept>();
     kept->communicator = id;
@@ -157,33 +163,33 @@ int end(const Object& object, const char* name, const void* site, int (*native)(
   return code;
 }
 
-int win_post(decltype(&PMPI_Win_post) native, MPI_Group group, int assert, MPI_Win win,
+int win_post(decltype(&PMPI_Win_post) native, MPI_Group group, int claims, MPI_Win win,
              const void* site) {
   return in_epoch(
-      win, site, [&] { return native(group, assert, win); },
-      [&](Kept& kept, const unseen::Polled& since) {
+      win, site, [&] { return native(group, claims, win); },
+      [&](Kept& kept, const messages::Ending& ending) {
         kept.origins = ranks_of(group, win);
-        if ((assert& MPI_MODE_NOCHECK) != 0) return;
-        record(kept, What::send, OwnTag::window_post, kept.origins, since, site);
+        if ((claims & MPI_MODE_NOCHECK) != 0) return;
+        record(kept, What::send, OwnTag::window_post, kept.origins, ending, site);
       });
 }
 
-int win_start(decltype(&PMPI_Win_start) native, MPI_Group group, int assert, MPI_Win win,
+int win_start(decltype(&PMPI_Win_start) native, MPI_Group group, int claims, MPI_Win win,
               const void* site) {
   return in_epoch(
-      win, site, [&] { return native(group, assert, win); },
-      [&](Kept& kept, const unseen::Polled& since) {
+      win, site, [&] { return native(group, claims, win); },
+      [&](Kept& kept, const messages::Ending& ending) {
         kept.targets = ranks_of(group, win);
-        if ((assert& MPI_MODE_NOCHECK) != 0) return;
-        record(kept, What::receive, OwnTag::window_post, kept.targets, since, site);
+        if ((claims & MPI_MODE_NOCHECK) != 0) return;
+        record(kept, What::receive, OwnTag::window_post, kept.targets, ending, site);
       });
 }
 
 int win_complete(decltype(&PMPI_Win_complete) native, MPI_Win win, const void* site) {
   return in_epoch(
       win, site, [&] { return native(win); },
-      [&](Kept& kept, const unseen::Polled& since) {
-        record(kept, What::send, OwnTag::window_complete, kept.targets, since, site);
+      [&](Kept& kept, const messages::Ending& ending) {
+        record(kept, What::send, OwnTag::window_complete, kept.targets, ending, site);
         kept.targets.clear();
       });
 }
@@ -191,7 +197,7 @@ int win_complete(decltype(&PMPI_Win_complete) native, MPI_Win win, const void* s
 int win_wait(decltype(&PMPI_Win_wait) native, MPI_Win win, const void* site) {
   return in_epoch(
       win, site, [&] { return native(win); },
-      [&](Kept& kept, const unseen::Polled& since) { origins_ended(kept, since, site); });
+      [&](Kept& kept, const messages::Ending& ending) { origins_ended(kept, ending, site); });
 }
 
 int win_test(decltype(&PMPI_Win_test) native, MPI_Win win, int* flag, const void* site) {
@@ -200,7 +206,8 @@ int win_test(decltype(&PMPI_Win_test) native, MPI_Win win, int* flag, const void
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(win, flag);
   if (kept != nullptr && messages::is_true(code, flag)) {
-    messages::recording([&] { origins_ended(*kept, since, site); });
+    const messages::Ending ending = messages::ending(since, site);
+    messages::recording([&] { origins_ended(*kept, ending, site); });
   }
   messages::tested(begin);
   return code;

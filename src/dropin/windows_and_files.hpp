@@ -39,7 +39,8 @@ int together(const Object& object, const char* name, std::int64_t bytes, const v
   return together(object, name, bytes, site, wrapped::run<Native>, &native);
 }
 
-/// After a collective that may have made an object of this communicator.
+/// After a collective that may have made an object of this communicator; its null handle: it has
+/// not.
 int made(MPI_Comm comm, const Object& object, int code);
 /// One that ends it.
 int end(const Object& object, const char* name, const void* site, int (*native)(const void*),
@@ -49,9 +50,9 @@ int end(const Object& object, const char* name, const void* site, const Native& 
   return end(object, name, site, wrapped::run<Native>, &native);
 }
 
-int win_post(decltype(&PMPI_Win_post) native, MPI_Group group, int assert, MPI_Win win,
+int win_post(decltype(&PMPI_Win_post) native, MPI_Group group, int claims, MPI_Win win,
              const void* site);
-int win_start(decltype(&PMPI_Win_start) native, MPI_Group group, int assert, MPI_Win win,
+int win_start(decltype(&PMPI_Win_start) native, MPI_Group group, int claims, MPI_Win win,
               const void* site);
 int win_complete(decltype(&PMPI_Win_complete) native, MPI_Win win, const void* site);
 int win_wait(decltype(&PMPI_Win_wait) native, MPI_Win win, const void* site);

@@ -15,9 +15,9 @@ namespace latecomer {
 
 /// Synchronising collectives, which nobody leaves before all have entered them, unless parts of the
 /// data are empty.
-inline constexpr std::array<std::string_view, 10> kSynchronising = {
-    "allreduce", "allgather",      "allgatherv",           "alltoall",  "alltoallv",
-    "barrier",   "reduce_scatter", "reduce_scatter_block", "win_fence", "win_free"};
+inline constexpr std::array<std::string_view, 8> kSynchronising = {
+    "allreduce", "allgather", "allgatherv",     "alltoall",
+    "alltoallv", "barrier",   "reduce_scatter", "reduce_scatter_block"};
 
 /// Those of which no part alone can be empty.
 inline constexpr std::array<std::string_view, 4> kNeverEarly = {"allreduce", "allgather",

@@ -22,8 +22,8 @@ struct CarriedOut {
 struct Change {
   /// The part of the computation before each call that is left out; less than 0: as much is added.
   std::span<const double> less;
-  /// What each call takes beyond waiting, as a multiple of what it took; those that are carried out
-  /// anew take what that says.
+  /// Multiples of what each call took beyond waiting; those that are carried out anew take what
+  /// that says.
   std::span<const double> moving;
   CarriedOut anew;
 };

@@ -52,8 +52,8 @@ struct TraceOfComm {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   std::uint32_t id = kNone;  // in the file
-  // Of two groups, whose members are those of both: where the other one begins, and its size; 0:
-  // its members are not known.
+  // Where the members are those of two groups: the other one's begin and size; 0: they are not
+  // known.
   std::int32_t others_first = 0;
   std::int32_t others = 0;
   // So far; started persistent ones may outlive the state.

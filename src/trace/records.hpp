@@ -20,13 +20,13 @@ enum class Doing : std::uint8_t { nothing, collective, message, probe, completio
 struct Status {
   std::uint32_t turn = 0;  // one more when it begins to change, and when it has changed
   Doing doing = Doing::nothing;
-  std::uint8_t what = 0;  // of a message: What; of a call with no record: bits of OtherCalls
+  std::uint8_t what = 0;  // of a message: What; of another call: bits of OtherCalls
   std::uint16_t reserved = 0;
   std::int64_t since = 0;     // entry of the call; else exit of the last one
   std::int64_t sequence = 0;  // of a collective: as Call::sequence; of a message: its tag, -1: any
   std::uint32_t communicator = 0;  // of a collective
   std::uint32_t name = 0;          // of a collective, a text
-  std::int32_t peer = 0;           // of a message: the other rank in its communicator; -1: any
+  std::int32_t peer = 0;           // of a message: the other rank, as the program calls it; -1: any
   std::uint32_t site = 0;
 };
 
@@ -235,11 +235,11 @@ struct Message {
 struct OtherCalls {
   enum Kind : std::uint8_t {
     polling = 1,        // that test, in vain or for what is not recorded
-    windows = 2,        // locks, and those of one rank
+    windows = 2,        // locks, epochs, and those of one rank
     files = 4,          // one rank's reading and writing
     communicators = 8,  // that make or free them, and collectives of two groups
-    neighbours = 16,    // collectives among these that failed, or for a rank that has none
-    messages = 32,      // of two groups, to or from no rank, and others that are not recorded
+    neighbours = 16,    // collectives among these that failed, or of a rank that has none
+    messages = 32,      // to or from no rank, and others that are not recorded
   };
 };
 

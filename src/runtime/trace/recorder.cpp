@@ -165,12 +165,15 @@ std::uint32_t Recorder::introduce_made_of(CommState& state, std::string_view kin
   const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
   const std::lock_guard lock(guard_);
   const std::uint64_t which[] = {key_of(members), common_name(state), fnv1a(kind),
-                                 ++state.trace.objects};
+                                 state.trace.objects};
   Communicator record;
   record.rank = state.rank;
   record.key = fnv1a(std::span(which));
-  record.name = names_.id(std::string(kind) + ' ' + std::to_string(state.trace.objects) + " of " +
-                          name_in_mpi(state.comm));
+  constexpr std::uint64_t kMostNumbered = 1000;  // each name takes room for one text of the file
+  std::string name(kind);
+  if (state.trace.objects <= kMostNumbered) name += ' ' + std::to_string(state.trace.objects);
+  const std::string parent = name_in_mpi(state.comm);
+  record.name = names_.id(parent.empty() ? name : name + " of " + parent);
   return add(record, members);
 }
 

@@ -87,7 +87,7 @@ class Recorder {
 
   /// Sets the communicator's id if it has none. Several threads may do so.
   void introduce(CommState& state);
-  /// The id of a communicator for something that was made of this one.
+  /// The id of a communicator for the last object that was made of this one.
   std::uint32_t introduce_made_of(CommState& state, std::string_view kind);
 
   /// A call is entered that is no collective.

@@ -150,10 +150,11 @@ void add(const Other& record, std::uint32_t order) { recorder()->add(record, ord
 void enter(const Status& status, const void* site) { recorder()->enter(status, site); }
 void leave() { recorder()->leave(); }
 std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
-std::uint32_t made_of(MPI_Comm comm, std::string_view kind) {
+std::uint32_t made_of(MPI_Comm comm, std::string_view kind, bool is_there) {
   CommState* const state = state_for_call(comm);
   if (state == nullptr || state->intercommunicator || state->ranks == 1) return TracedComm::kNone;
-  return recorder()->introduce_made_of(*state, kind);
+  ++state->trace.objects;
+  return is_there ? recorder()->introduce_made_of(*state, kind) : TracedComm::kNone;
 }
 
 void add_begun(const BegunCall& call) {

@@ -69,8 +69,9 @@ struct TracedComm {
 /// may outlive the communicator.
 [[nodiscard]] std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm);
 /// Adds a communicator with the ranks of this one, for what all of them have made of it, a "window"
-/// or a "file". Returns its id; kNone: nobody can be waited for. Throws where MPI refuses.
-[[nodiscard]] std::uint32_t made_of(MPI_Comm comm, std::string_view kind);
+/// or a "file", unless this rank has none. Returns its id; kNone: there is none, or nobody can be
+/// waited for. All ranks count those that are made. Throws where MPI refuses.
+[[nodiscard]] std::uint32_t made_of(MPI_Comm comm, std::string_view kind, bool is_there);
 /// The process has entered a call that is no collective; `site`: where the program called from.
 void enter(const Status& status, const void* site);
 /// It has left the call, of which nothing is added.

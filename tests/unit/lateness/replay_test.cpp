@@ -107,8 +107,10 @@ TEST(Replay, WithoutAChangeIsWhatWasMeasured) {
     Random random(static_cast<std::uint64_t>(seed));
     const RandomJob made(random);
     const std::vector<double> less(made.beyond.size());
+    const std::vector<double> moving(made.beyond.size(), 1.0);
     Change change;
     change.less = less;
+    change.moving = moving;
     // Half of the jobs have a collective that is carried out anew, as it was: its exits are those.
     std::vector<Number> members;
     for (std::size_t i = 0; i < made.rank.size() && seed % 2 == 0; ++i) {

@@ -128,8 +128,9 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
 
 def _on_files(found: Lateness) -> float:
     """Seconds of all ranks beyond waiting in collectives on files."""
-    kinds = np.unique(np.concatenate([group.collective for group in found.trace.groups] or [[]]))
-    if not any(found.trace.words[int(kind)].startswith("file_") for kind in kinds):
+    words = found.trace.words
+    kinds = {int(kind) for group in found.trace.groups for kind in np.unique(group.collective)}
+    if not any(words[kind].startswith("file_") for kind in kinds):
         return 0.0
     graph = found.graph
     inside = graph.events.end - graph.events.begin - graph.waited()

@@ -37,6 +37,9 @@ def never_early(collective: str, size: int = UNKNOWN) -> bool:
     return collective in NEVER_EARLY and (size != 0 or collective == "barrier")
 
 
+# Beginnings of the names of collectives that make communicators, or that are on windows and files.
+OBJECTS = ("comm_", "cart_", "graph_", "dist_graph_", "intercomm_", "win_", "file_")
+
 # Who carried out a call; Group.served holds their places here.
 SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
 
@@ -279,7 +282,7 @@ class Others:
         return len(self.rank)
 
 
-# Kinds of calls that have no record of their own.
+# Kinds of calls that are no collectives, and mostly have no record of their own.
 OTHER_CALLS = (
     "calls that only test", "windows", "files", "making communicators and calls between groups",
     "collectives among neighbours", "messages that are not recorded",

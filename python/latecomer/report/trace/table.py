@@ -20,7 +20,7 @@ from .dtypes import collective_of, is_message
 from .files import find
 from .left_out import LeftOut
 from .matching import offsets_of
-from .model import Group, Trace, TraceError, earliest, ranks_said, text_of
+from .model import OBJECTS, Group, Trace, TraceError, earliest, ranks_said, text_of
 from .native_messages import remarks_on
 from .table_groups import groups_of
 from .table_messages import messages_of, others_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _ENDS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 _LIBRARY = re.compile(r"^(?:p?mpix?_|[nr]ccl|gloo:|mpi:|c10d::)", re.I)
-_OBJECTS = ("comm_", "cart_", "graph_", "dist_graph_", "intercomm_", "win_", "file_")
 # Kinds of rows besides collectives.
 RUN, SEND, RECEIVE, PROBE, OTHER = "run", "send", "receive", "probe", "other"
 _CALL, _OVERLAPPING, _RUN, _SEND, _RECEIVE, _PROBE, _OTHER = range(7)
@@ -64,7 +63,7 @@ def operation_of(text: str) -> tuple[int, str]:
         return (_SEND if "send" in name.lower() else _RECEIVE), ""
     if found := collective_of(name):
         return _CALL, found
-    if name.startswith(_OBJECTS):  # as our own traces name them
+    if name.startswith(OBJECTS):  # as our own traces name them
         return _CALL, name
     if name[:1] in "iI" and (found := collective_of(name[1:])):
         return _OVERLAPPING, found

@@ -13,7 +13,7 @@ import numpy as np
 
 from .contradictions import SAME_CLOCK, gaps
 from .contradictions import waits as never_early
-from .model import SYNCHRONISING
+from .model import OBJECTS, SYNCHRONISING
 
 if TYPE_CHECKING:
     from collections.abc import Set
@@ -40,7 +40,7 @@ def may_meet(words: Words, kinds: NDArray[np.int32]) -> NDArray[np.bool_]:
     Those that make communicators, and those on windows and files, need not.
     """
     found: NDArray[np.bool_] = are(words, kinds, SYNCHRONISING | {"alltoallw"})
-    found |= words.tell(kinds, lambda name: name.startswith(("comm_", "file_", "win_")))
+    found |= words.tell(kinds, lambda name: name.startswith(OBJECTS))
     return found
 
 
