@@ -350,9 +350,14 @@ def test_many_threads_at_a_time_lose_nothing(tmp_path):
     folder = tmp_path / "trace"
     subprocess.run([HOST, "threads", PLUGIN, "5", "400"], check=True, timeout=600,
                    env={"LATECOMER_TRACE": str(folder)})  # fmt: skip
-    (file,) = native_file.read([folder / "rank-0.trace"], left := LeftOut())
-    assert not left.remarks()
-    assert {comm.calls for comm in file.comms.values()} == {700}
+    path = folder / "rank-0.trace"
+    (file,) = native_file.read([path], left := LeftOut())
+    # Two threads may end operations of one communicator in another order than they began them.
+    assert all("not after the exit of the call before" in each for each in left.remarks())
+    used = int(np.fromfile(path, native_file.HEADER, 1)["used"][0])
+    calls = np.fromfile(path, native_file.CALL, used, offset=native_file.HEADER.itemsize)
+    calls = calls[calls["kind"] == native_file.A_CALL]
+    assert np.bincount(calls["communicator"]).tolist() == [700, 700, 700, 700]
     assert len(file.comms) == 4
     assert len(file.messages) == 400
 
