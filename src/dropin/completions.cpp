@@ -63,9 +63,8 @@ class Several {
   }
   /// It has completed these.
   void end_some(int code, int completed, const int* indices, const Ending& ending) {
-    if (completed == MPI_UNDEFINED || indices == nullptr ||
-        (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS))
-      return;
+    const bool is_told = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
+    if (completed == MPI_UNDEFINED || indices == nullptr || !is_told) return;
     recording([&] {
       for (int i = 0; i < completed; ++i) {
         end(code, static_cast<std::size_t>(indices[i]), static_cast<std::size_t>(i), ending);

@@ -136,22 +136,32 @@ void lost_with_send(const Posting& posting, const To& from, const MPI_Request* r
   });
 }
 
+namespace {
+
+/// A collective whose request the program got just now.
+Pending collective_of(int flags, std::int64_t time, const MPI_Request* request) {
+  Pending fresh;
+  fresh.key = key_of(*request);
+  fresh.place = place_of(request);
+  fresh.record.flags = static_cast<std::uint8_t>(flags);
+  fresh.active = (flags & trace::persistent) == 0;
+  fresh.record.posted = time;
+  return fresh;
+}
+
+}  // namespace
+
 void begun_together(const char* collective, int flags, int root, std::int64_t time, MPI_Comm comm,
                     const MPI_Request* request, const void* site) {
   recording([&] {
-    if (*request == MPI_REQUEST_NULL) {  // it is complete
-      if (!trace::comm_of_messages(comm).two_groups) ++*trace::calls_on(comm);
-      return;
-    }
-    Pending fresh;
-    fresh.key = key_of(*request);
-    fresh.place = place_of(request);
-    fresh.record.flags = static_cast<std::uint8_t>(flags);
-    fresh.active = (flags & trace::persistent) == 0;
-    fresh.record.posted = time;
+    Pending fresh = collective_of(flags, time, request);
     const trace::TracedComm known = trace::comm_of_messages(comm);
     fresh.record.communicator = known.id;
     fresh.silent = known.id == trace::TracedComm::kNone || known.two_groups;
+    if (*request == MPI_REQUEST_NULL) {  // it is complete: other ranks count it
+      if (!fresh.silent && fresh.active) ++*trace::calls_on(comm);
+      return;
+    }
     if (!fresh.silent) fresh.begun = {collective, root, trace::calls_on(comm), 0, nullptr};
     if (!fresh.silent && fresh.active) fresh.begun.begin(site);
     add(fresh);
@@ -220,12 +230,7 @@ Neighbours neighbours_of(MPI_Comm comm) {
 }
 
 void begun_among(OwnMessages messages, int flags, std::int64_t time, const MPI_Request* request) {
-  Pending fresh;
-  fresh.key = key_of(*request);
-  fresh.place = place_of(request);
-  fresh.record.flags = static_cast<std::uint8_t>(flags);
-  fresh.active = (flags & trace::persistent) == 0;
-  fresh.record.posted = time;
+  Pending fresh = collective_of(flags, time, request);
   for (trace::Message& each : messages) each.flags = fresh.record.flags;
   fresh.record.order = next_orders(messages.size());
   fresh.silent = messages.empty();

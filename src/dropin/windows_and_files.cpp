@@ -73,8 +73,7 @@ int together(const KeptHere& kept, const Object& object, const char* name, std::
   return code;
 }
 
-/// True if a success may be untrue: MPICH says that all is well after an error handler of the
-/// program.
+/// True if the window has an error handler of the program: after that MPICH says that all is well.
 bool has_own_handler(MPI_Win win) {
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   PMPI_Win_get_errhandler(win, &handler);
@@ -130,6 +129,18 @@ int in_epoch(MPI_Win win, const void* site, Native&& native, Done&& done) {
   return code;
 }
 
+/// MPI_Win_post or MPI_Win_start. `ranks`: the group's, until the epoch ends.
+int open_epoch(decltype(&PMPI_Win_post) native, MPI_Group group, int claims, MPI_Win win,
+               const void* site, What what, Ranks Kept::* ranks) {
+  return in_epoch(
+      win, site, [&] { return native(group, claims, win); },
+      [&](Kept& kept, const messages::Ending& ending) {
+        kept.*ranks = ranks_of(group, win);
+        if ((claims & MPI_MODE_NOCHECK) != 0) return;
+        record(kept, what, OwnTag::window_post, kept.*ranks, ending, site);
+      });
+}
+
 }  // namespace
 
 int together(const Object& object, const char* name, std::int64_t bytes, const void* site,
@@ -165,24 +176,12 @@ int end(const Object& object, const char* name, const void* site, int (*native)(
 
 int win_post(decltype(&PMPI_Win_post) native, MPI_Group group, int claims, MPI_Win win,
              const void* site) {
-  return in_epoch(
-      win, site, [&] { return native(group, claims, win); },
-      [&](Kept& kept, const messages::Ending& ending) {
-        kept.origins = ranks_of(group, win);
-        if ((claims & MPI_MODE_NOCHECK) != 0) return;
-        record(kept, What::send, OwnTag::window_post, kept.origins, ending, site);
-      });
+  return open_epoch(native, group, claims, win, site, What::send, &Kept::origins);
 }
 
 int win_start(decltype(&PMPI_Win_start) native, MPI_Group group, int claims, MPI_Win win,
               const void* site) {
-  return in_epoch(
-      win, site, [&] { return native(group, claims, win); },
-      [&](Kept& kept, const messages::Ending& ending) {
-        kept.targets = ranks_of(group, win);
-        if ((claims & MPI_MODE_NOCHECK) != 0) return;
-        record(kept, What::receive, OwnTag::window_post, kept.targets, ending, site);
-      });
+  return open_epoch(native, group, claims, win, site, What::receive, &Kept::targets);
 }
 
 int win_complete(decltype(&PMPI_Win_complete) native, MPI_Win win, const void* site) {

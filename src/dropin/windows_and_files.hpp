@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "dropin/message_records.hpp"
 #include "dropin/unseen.hpp"

@@ -95,3 +95,13 @@ def test_messages_that_contradict_leave_out_those_of_their_kind(sizes, received,
     ]
     unknown = matched(posted(keys, time=sent), posted(keys, time=received), np.array([np.nan]))
     assert len(unknown) == 6
+
+
+@pytest.mark.parametrize(("tag", "left"), [
+    (-3, [0, 2]), (2**32 - 3, [0, 2]), (-4, []), (3, []),
+])  # fmt: skip
+def test_the_start_of_an_epoch_may_end_before_its_post(tag, left):
+    keys = 3 * [[0, 0, 1, tag]]
+    found = matched(posted(keys, time=[1, 2, 3]), posted(keys, time=[1, 0, 3]), np.array([0.0]))
+    assert pairs_of(found) == [(each, each) for each in left]
+    assert found.uncertain == 3 - len(left)

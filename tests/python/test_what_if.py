@@ -215,6 +215,14 @@ def test_a_faster_network_halves_what_is_moved():
     assert found["perfect balance"].seconds == pytest.approx(run, rel=0.02)
 
 
+@pytest.mark.parametrize(("collective", "slower"), [("file_write_at_all", 0), ("win_fence", 1)])
+def test_a_faster_network_makes_no_file_faster(collective, slower):
+    graph = analyse(made_up(calls=30, collective=collective, size=-1)).graph
+    assert graph.on_files().all() == (collective == "file_write_at_all")
+    assert (graph.saved(None, 0.5) > 0) == bool(slower)
+    assert graph.saved(None) == pytest.approx(0, abs=1e-12)
+
+
 @pytest.mark.parametrize("off", [0.6, 1.0, 1.6])
 def test_wrong_costs_of_the_network_are_no_gain_of_ranks(off):
     trace, run = simulated(60, one_late, served=0, name="ring")

@@ -433,6 +433,7 @@ static void nothing_to_set(MPI_Errhandler handler) {
   codes += MPI_Isend(data, 1, MPI_INT, other, 1, grid, NULL);
   codes += MPI_Iprobe(other, 1, grid, NULL, MPI_STATUS_IGNORE);
   codes += MPI_Iallreduce(data, room, 1, MPI_INT, MPI_SUM, grid, NULL);
+  codes += MPI_Iallreduce(data, room, -1, MPI_INT, MPI_SUM, grid, &request);
   codes += MPI_Neighbor_allgather(data, 1, MPI_DATATYPE_NULL, room, 1, MPI_INT, grid);
   codes += MPI_Ineighbor_allgather(data, 1, MPI_INT, room, 1, MPI_INT, grid, NULL);
   codes += MPI_Ineighbor_allgather(data, 1, MPI_DATATYPE_NULL, room, 1, MPI_INT, grid, &request);
