@@ -137,3 +137,27 @@ def test_a_victim_is_not_named(tmp_path):
         view = watcher.look()
     assert view.late == (0,)
     assert view.now.waits[1] > 0.3
+
+
+def test_a_program_that_makes_messages_alone_after_its_first_collectives(tmp_path):
+    """These are not kept, so that the last seconds are many steps, and not a single one."""
+    files, folder, steps = Files(3), tmp_path / "trace", 600
+    calls = 0.001 * (1 + np.repeat(np.arange(4.0)[:, None], 3, axis=1))
+    files.write(folder, calls, calls + 0.0005)
+    for rank in range(3):
+        path = folder / f"rank-{rank}.trace"
+        raw = path.read_bytes()
+        header, body = np.frombuffer(raw, native.HEADER, 1).copy(), [raw[native.HEADER.itemsize :]]
+        for step in range(steps):
+            for what, peer in ((0, (rank + 1) % 3), (4, (rank - 1) % 3)):
+                begin = 0.01 + 0.03 * step + (0.029 if rank == 1 else 0.02)
+                until = 0.01 + 0.03 * step + (0.0291 if what == 0 or rank == 1 else 0.0295)
+                body.append(files.message(rank, 2 * step + what // 4, what=what, peer=peer,
+                                          begin=begin, took=until - begin).tobytes())  # fmt: skip
+        header["messages"], header["end"] = 1, 0
+        header["used"] += 2 * steps
+        path.write_bytes(header.tobytes() + b"".join(body))
+    end = 0.01 + 0.03 * steps
+    with Watcher(folder, lambda: 0.0, lambda: Files.STARTED + end) as watcher:
+        view = watcher.look()
+    assert view.late == (1,)

@@ -7,7 +7,8 @@
  * handles of either kind.
  *
  * A PMPI_ function goes straight to the MPI library if the MPI library itself calls, our own
- * library, or a tool behind us, to which our calls go on.
+ * library, or a tool behind us, to which our calls go on. So does an MPI_ function that the MPI
+ * library calls, as ROMIO does.
  *
  * Short calls, which the drop-in library would leave to the MPI library anyway, go there at once
  * (short_calls.h).
@@ -90,12 +91,6 @@ static struct latecomer_short_calls short_calls = {.below = {INT_MIN, INT_MIN, I
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
 static int ready;
 static struct mpi_library mpi;
-/* The code whose PMPI_ calls are no calls of the program: the MPI library's, our own, and that of
- * tools behind us. */
-static struct range {
-  uintptr_t begin, end;
-} inner[12];
-static int inner_count;
 static int tools_behind;
 
 /* The call of ours that is under way on this thread: where the program called, how it spelled the
@@ -144,40 +139,13 @@ static function behind(const char* name, const void* caller) {
   return (function)(found != NULL ? found : find_as_caller(name, caller));
 }
 
-static int is_within(const void* address, uintptr_t begin, uintptr_t end) {
-  return (uintptr_t)address - begin < end - begin;
-}
-
-static int is_in_inner_code(const void* address) {
-  for (int i = 0; i < inner_count; ++i) {
-    if (is_within(address, inner[i].begin, inner[i].end)) return 1;
-  }
-  return 0;
-}
-
-/* Notes the code around an address; for dl_iterate_phdr(). */
-static int note_inner(struct dl_phdr_info* info, size_t size, void* at) {
-  (void)size;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const ElfW(Phdr)* const part = &info->dlpi_phdr[i];
-    const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
-    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
-    if (!is_within(at, begin, begin + part->p_memsz)) continue;
-    if (inner_count < (int)(sizeof inner / sizeof *inner)) {
-      inner[inner_count++] = (struct range){begin, begin + part->p_memsz};
-    }
-    return 1;
-  }
-  return 0;
-}
-
 /* Fortran's functions that come next are no tool's: they call the program's PMPI_ functions. */
 static void note_tools_behind(void) {
   for (int i = 0; i < places; ++i) {
     void* const after = (void*)on[plain][i];
-    if (is_of_fortran[i] || after == NULL || is_in_inner_code(after)) continue;
+    if (is_of_fortran[i] || after == NULL || is_inner_code(&mpi, after)) continue;
     tools_behind = 1;
-    dl_iterate_phdr(note_inner, after);
+    note_inner_code(after);
   }
 }
 
@@ -234,9 +202,8 @@ static void fill_tables(const void* caller) {
                                struct latecomer_short_calls*, int);
       const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
       if (follow != NULL) follow(pass_on, call_site, &short_calls, has_messages);
-      dl_iterate_phdr(note_inner, (void*)follow);
-      dl_iterate_phdr(note_inner, (void*)&pass_on); /* ours and tools may end in a jump */
-      inner[inner_count++] = (struct range){mpi.begin, mpi.end};
+      note_inner_code((void*)follow);
+      note_inner_code((void*)&pass_on); /* ours and tools may end in a jump */
       note_tools_behind();
     }
     for (int i = 0; i < places; ++i) {
@@ -280,8 +247,15 @@ static inline const void* programs_caller(const void* caller, const struct under
  * wrapper's: then the same function of ours is under way. */
 static inline int is_inner(int place, const char* here, const void* caller) {
   if (is_within_fortran(&under_way, here)) return 0;
-  if (is_in_inner_code(caller)) return 1;
+  if (is_inner_code(&mpi, caller)) return 1;
   return tools_behind && under_way.place == place && here < under_way.frame;
+}
+
+/* True if the MPI library calls, by whichever name, while it carries out another call. */
+static inline int is_of_library(const struct under_way* outer, const char* here,
+                                const void* caller) {
+  if (__builtin_expect(here >= outer->frame, 1) || is_of_fortran[outer->place]) return 0;
+  return is_library_code(&mpi, caller);
 }
 
 /* The address of this variable, once this library is relocated. Before that nothing outside it can
@@ -321,6 +295,9 @@ static inline int is_short(long count, long type) {
                                                const void* caller MORE##words) {            \
     const function target = __atomic_load_n(&to[spelling][place_##name], __ATOMIC_ACQUIRE); \
     const struct under_way outer = under_way;                                               \
+    if (is_of_library(&outer, frame, caller) && on[spelling][place_##name] != NULL) {       \
+      return CALL(words, on[spelling][place_##name]);                                       \
+    }                                                                                       \
     caller = programs_caller(caller, &outer, frame);                                        \
     under_way = (struct under_way){caller, spelling, place_##name, frame};                  \
     const long result = __builtin_expect(target == NULL, 0)                                 \

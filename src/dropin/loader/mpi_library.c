@@ -198,3 +198,47 @@ int no_mpi_library_has(const char* symbol) {
   }
   return mapped.count > 0;
 }
+
+/* ---- Code ---- */
+
+static struct range {
+  uintptr_t begin, end;
+} inner[12];
+static int inner_count;
+
+static int is_within(const void* address, uintptr_t begin, uintptr_t end) {
+  return (uintptr_t)address - begin < end - begin;
+}
+
+int is_library_code(const struct mpi_library* library, const void* address) {
+  if (is_within(address, library->begin, library->end)) return 1;
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == NULL) return 0;
+  const char* const slash = strrchr(info.dli_fname, '/');
+  return strncmp(slash != NULL ? slash + 1 : info.dli_fname, "mca_", 4) == 0;
+}
+
+static int note_code_around(struct dl_phdr_info* info, size_t size, void* at) {
+  (void)size;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)* const part = &info->dlpi_phdr[i];
+    const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+    if (part->p_type != PT_LOAD || (part->p_flags & PF_X) == 0) continue;
+    if (!is_within(at, begin, begin + part->p_memsz)) continue;
+    if (inner_count < (int)(sizeof inner / sizeof *inner)) {
+      inner[inner_count++] = (struct range){begin, begin + part->p_memsz};
+    }
+    return 1;
+  }
+  return 0;
+}
+
+void note_inner_code(void* address) { dl_iterate_phdr(note_code_around, address); }
+
+int is_inner_code(const struct mpi_library* library, const void* address) {
+  if (is_within(address, library->begin, library->end)) return 1;
+  for (int i = 0; i < inner_count; ++i) {
+    if (is_within(address, inner[i].begin, inner[i].end)) return 1;
+  }
+  return 0;
+}

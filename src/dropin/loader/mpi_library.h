@@ -24,6 +24,16 @@ struct mpi_library find_mpi_library(const void* caller);
 /* The function that `caller` would reach without this library; NULL: there is none. */
 void* find_as_caller(const char* name, const void* caller);
 
+/* True in the code of the MPI library or of one of Open MPI's plug-ins, as ROMIO is. */
+int is_library_code(const struct mpi_library* library, const void* address);
+
+/* Notes the code around an address: ours, or that of a tool behind us. */
+void note_inner_code(void* address);
+
+/* True in the code whose PMPI_ calls are no calls of the program: noted code and the MPI library.
+ */
+int is_inner_code(const struct mpi_library* library, const void* address);
+
 /* True if MPI libraries are mapped, and none of them exports the symbol. The dynamic linker may be
  * at work: it is not called. */
 int no_mpi_library_has(const char* symbol);

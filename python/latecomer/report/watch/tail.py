@@ -103,13 +103,17 @@ class Tail:
         return max(int(self.header["since"]), int(done.max(initial=0)))
 
     def keep(self, since: int, most: int) -> None:
-        """Leave out records of before that time, or beyond the last `most`; some calls stay."""
+        """Leave out records of before that time, or beyond the last `most`; some calls stay.
+
+        These are collectives, unless the rank has made none for longer than those took.
+        """
         done = _done(self.recent)
         late = np.flatnonzero(done >= since)
         first = int(late[0]) if len(late) else len(done)
-        calls = np.flatnonzero(_kinds(self.recent) == native.A_CALL)
-        calls = calls if len(calls) else np.arange(len(done))
-        first = min(first, int(calls[-LEAST]) if len(calls) >= LEAST else 0)
+        calls = np.flatnonzero(_kinds(self.recent) == native.A_CALL)[-LEAST:]
+        if not len(calls) or self.last - done[calls[-1]] > done[calls[-1]] - done[calls[0]]:
+            calls = np.arange(len(done))[-LEAST:]
+        first = min(first, int(calls[0]) if len(calls) == LEAST else 0)
         first = max(first, len(done) - most)
         if first > 0:
             self.cut = True
