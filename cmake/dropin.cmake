@@ -6,7 +6,8 @@ set(LATECOMER_DROPIN ${PROJECT_BINARY_DIR}/dropin)
 set(dropin_table ${PROJECT_SOURCE_DIR}/src/dropin/functions.txt)
 set(dropin_made ${LATECOMER_DROPIN}/wrappers.cpp ${LATECOMER_DROPIN}/exports.map
   ${LATECOMER_DROPIN}/stubs.inc ${LATECOMER_DROPIN}/stubs.map
-  ${LATECOMER_DROPIN}/stubs_messages.inc ${LATECOMER_DROPIN}/stubs_messages.map)
+  ${LATECOMER_DROPIN}/stubs_messages.inc ${LATECOMER_DROPIN}/stubs_messages.map
+  ${LATECOMER_DROPIN}/argument_lists.h)
 set(dropin_writer ${PROJECT_SOURCE_DIR}/tools/dropin_functions.py)
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter)
 add_custom_command(OUTPUT ${dropin_made}

@@ -6,6 +6,7 @@
 - stubs.inc, stubs.map: of the loader, which knows no MPI: name, number of words, form; of short
   calls also the words that hold the count and the datatype
 - stubs_messages.inc, stubs_messages.map: the same with the functions for messages
+- argument_lists.h: macros with lists of so many arguments of those
 
 Large counts are passed on as numbers. The functions of Fortran go on to the MPI library's, which
 call those of C.
@@ -38,6 +39,7 @@ LARGE = {"count": "MPI_Count {}", "counts": "const MPI_Count {}[]",
          "displs": "const MPI_Aint {}[]", "unit": "MPI_Aint {}"}  # fmt: skip
 SITE = "latecomer::call_site(__builtin_return_address(0))"
 FORMS = ("c", "short", "large")
+WORDS = "abcdefghijklm"  # the loader's names of arguments
 WITH_MESSAGES_ALONE = {"message", "object", "timed", "polling"}
 # Places of calls that are counted only are of no use but beside messages.
 FORTRAN_WITH_MESSAGES = WITH_MESSAGES_ALONE | {"nonblocking", "persistent", "neighbour"}
@@ -88,7 +90,7 @@ class Function:
 
     def letter(self, kind: str) -> str:
         """The loader's name for the last word of this kind."""
-        return "abcdefghijklm"[max(at for at, own in enumerate(self.kinds) if own == kind)]
+        return WORDS[max(at for at, own in enumerate(self.kinds) if own == kind)]
 
     def parameter(self, pattern: str) -> str:
         """The first parameter with such a name."""
@@ -329,7 +331,22 @@ extern "C" {{
         "stubs.map": plain,
         "stubs_messages.inc": f"/* {made} */\n{''.join(parts.stubs)}",
         "stubs_messages.map": whole,
+        "argument_lists.h": f"/* {made} */\n{argument_lists()}",
     }
+
+
+def argument_lists() -> str:
+    """TYPES and MORE with the types of so many arguments, alone and after others; WORDS and AND
+    without."""
+    text = ""
+    for count in range(len(WORDS) + 1):
+        plain = [f", {word}" for word in WORDS[:count]]
+        typed = [f", long {word}" for word in WORDS[:count]]
+        for name, made in (("MORE", typed), ("AND", plain)):
+            text += f"#define {name}{count} {''.join(made)}\n"
+        text += f"#define TYPES{count} {''.join(typed)[2:] or 'void'}\n"
+        text += f"#define WORDS{count} {''.join(plain)[2:]}\n"
+    return text
 
 
 def main() -> None:

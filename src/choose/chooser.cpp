@@ -170,6 +170,7 @@ void Chooser::watch_no_more() {
 }
 
 const std::vector<Seconds>& Chooser::expect(const Problem& problem) {
+  ++known_;
   if (std::exchange(skipped_, false)) {
     note({});
     miss();

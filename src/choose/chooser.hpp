@@ -145,7 +145,12 @@ class Chooser {
   /// Notes that there can be no CommResources.
   void give_up();
   /// Notes a call about which nothing was decided.
-  void skip() { skipped_ = true; }
+  void skip() {
+    skipped_ = true;
+    ++known_;
+  }
+  /// The number of calls that it has been told of, by skip() or expect().
+  [[nodiscard]] std::uint64_t calls_known() const { return known_; }
 
   // --- Calls that are decided about ---
 
@@ -294,6 +299,7 @@ class Chooser {
   bool connected_ = false;
   StateHash state_hash_ = 0;
   bool skipped_ = false;
+  std::uint64_t known_ = 0;
   std::map<CallKey, CallClass> classes_;
   CallKey learnt_ = 0;  // the class that was learnt about last
   std::uint64_t version_ = 0;

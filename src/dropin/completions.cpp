@@ -61,10 +61,18 @@ class Several {
       for (std::size_t i = 0; i < count_; ++i) end(code, i, i, ending);
     });
   }
+  /// It has failed, and tells of no request: those that are gone have failed.
+  void fail() {
+    recording([&] {
+      for (std::size_t i = 0; before_ != nullptr && i < count_; ++i) {
+        if (requests_[i] != before_[i]) failed(before_[i], requests_ + i);
+      }
+    });
+  }
   /// It has completed these.
   void end_some(int code, int completed, const int* indices, const Ending& ending) {
-    const bool is_told = code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS;
-    if (completed == MPI_UNDEFINED || indices == nullptr || !is_told) return;
+    if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) return fail();
+    if (completed == MPI_UNDEFINED || indices == nullptr) return;
     recording([&] {
       for (int i = 0; i < completed; ++i) {
         end(code, static_cast<std::size_t>(indices[i]), static_cast<std::size_t>(i), ending);
@@ -118,8 +126,9 @@ int some(decltype(&PMPI_Waitsome) native, int count, MPI_Request requests[], int
          int indices[], MPI_Status statuses[], const unseen::Polled& since, const void* site) {
   Several several(count, requests, statuses);
   const int code = native(count, requests, completed, indices, several.statuses());
-  if (completed != nullptr && *completed != 0) {
-    several.end_some(code, *completed, indices, ending(since, site));
+  const int number = completed != nullptr ? *completed : 0;
+  if (number != 0 || code != MPI_SUCCESS) {
+    several.end_some(code, number, indices, ending(since, site));
   }
   return code;
 }
@@ -202,6 +211,7 @@ int waitany(decltype(&PMPI_Waitany) native, int count, MPI_Request requests[], i
   const Inside inside(begin, site);
   const int code = native(count, requests, index, told);
   if (has_set(code, index)) several.end_one(*index, told, {begin, trace::now_ns(), site});
+  if (code != MPI_SUCCESS) several.fail();
   ended(begin);
   return code;
 }
@@ -215,6 +225,7 @@ int testany(decltype(&PMPI_Testany) native, int count, MPI_Request requests[], i
   const unseen::Polled since = unseen::polled(begin);
   const int code = native(count, requests, index, flag, told);
   if (is_true(code, flag) && index != nullptr) several.end_one(*index, told, ending(since, site));
+  if (code != MPI_SUCCESS) several.fail();
   tested(begin);
   return code;
 }

@@ -158,15 +158,17 @@ CommState::CommState(MPI_Comm user)
   intercommunicator = inter != 0;
 }
 
-/// Waits for other ranks only if they are a block of calls behind: some seconds at most.
+/// Waits for no other rank; at the end of MPI, for some seconds at most, for those that are a block
+/// of calls behind.
 CommState::~CommState() {
   (void)if_memory([this] {
     if (!resources) return;
-    const auto fails = [this] {
+    const auto waits = [this] {
+      if (!mpi_ends()) return false;
       const std::lock_guard hold(lock);  // the progress thread may tell of a failure
-      return !broken.empty() || resources->failures.check().has_value();
+      return broken.empty() && !resources->failures.check();
     };
-    resources->end_blocks(fails());
+    resources->end_blocks(waits());
   });
   (void)if_memory([this] { ledger_close(*this); });
   (void)if_memory([this] { wisdom_close(*this); });

@@ -119,7 +119,9 @@ bool File::grow(std::uint64_t bytes) {
   const std::uint64_t wanted = std::min(limit_, std::max(bytes, have_ + kGrowth));
   const NoWriteSignals no_signals;  // the process may have a limit on the size of files
   const int file = file_.get();
-  obstacle_ = file < 0 ? EBADF : posix_fallocate(file, 0, static_cast<off_t>(wanted));
+  // Not from 0 on: file systems that cannot do it have each page read or written.
+  const auto more = static_cast<off_t>(wanted - have_);
+  obstacle_ = file < 0 ? EBADF : posix_fallocate(file, static_cast<off_t>(have_), more);
   if (obstacle_ != 0) {
     limit_ = std::min(limit_, have_);
     return false;

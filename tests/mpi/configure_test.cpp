@@ -13,6 +13,7 @@
 #include "latecomer/latecomer_mpi.h"
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
+#include "runtime/connection/predecessors.hpp"
 #include "runtime/report/log.hpp"
 #include "scratch_name.hpp"
 #include "variable.hpp"
@@ -49,6 +50,23 @@ MPI_TEST(ranks_must_agree) {
   CHECK_TEXT(last_error_names(odd ? "'bcast:native'" : "'reduce:native'"), last_error());
   CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
 }
+
+#ifdef MPICH_VERSION  // it has 2048 communicators; others have more
+MPI_TEST(what_mpi_cannot_make_changes_nothing) {
+  if (context.ranks == 1) return;
+  forget_predecessors();
+  const Communicator comm = Communicator::returning_errors();
+  std::vector<MPI_Comm> all;
+  for (MPI_Comm next = MPI_COMM_NULL; MPI_Comm_dup(comm, &next) == MPI_SUCCESS;) {
+    all.push_back(next);
+  }
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_ERR_ARG);
+  CHECK_TEXT(last_error_names("communicator"), last_error());
+  CHECK_EQ(std::string(state_of(comm).choice(Collective::allreduce).algorithm->name), "native");
+  for (MPI_Comm& each : all) MPI_Comm_free(&each);
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "ring"), MPI_SUCCESS);
+}
+#endif
 
 MPI_TEST(arrivals_and_network_are_checked) {
   const Communicator comm;

@@ -214,8 +214,8 @@ MPI_TEST(messages_that_cannot_be_read_are_dropped) {
   PlanChannel channel(comm, 1);
   Mailbox raw(comm, Tags::kPlans);
   const auto send_changed = [&](std::size_t at, std::uint64_t value, std::size_t size) {
-    // owner, kind, call, signature of three, arrival, weight, row
-    std::uint64_t words[9] = {1};
+    // owner, kind, call, known, signature of three, arrival, weight, row
+    std::uint64_t words[10] = {1};
     words[at] = value;
     raw.send(context.rank, words, size);
   };
@@ -226,11 +226,11 @@ MPI_TEST(messages_that_cannot_be_read_are_dropped) {
   CHECK(!is_valid({0, 0, 0, 0, context.ranks}, context.ranks));
   CHECK(!is_valid({0, 0, 0, 0, -1}, context.ranks));
   CHECK(!is_valid({~std::uint64_t{0}, 0, 0, 0, 0}, context.ranks));
-  send_changed(0, 2, 72);                                  // owner
-  send_changed(1, 4, 72);                                  // kind
-  send_changed(4, std::uint64_t{kCollectives} << 32, 72);  // collective
+  send_changed(0, 2, 80);                                  // owner
+  send_changed(1, 4, 80);                                  // kind
+  send_changed(5, std::uint64_t{kCollectives} << 32, 80);  // collective
   send_changed(0, 1, 28);                                  // length
-  channel.send(context.rank, {PlanMessage::Kind::report, 77, {}, 1.5, 0.5, 0, "text"});
+  channel.send(context.rank, {{PlanMessage::Kind::report, 77, 3, {}, 1.5, 0.5, 0}, "text"});
   const auto got = wait_for([&] { return channel.receive(); });
   CHECK_EQ(got->message.call, 77U);
   CHECK_EQ(got->message.text, "text");

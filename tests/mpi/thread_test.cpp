@@ -2,6 +2,7 @@
 // of arrivals. Started with --thread.
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "communicator.hpp"
@@ -52,6 +53,33 @@ MPI_TEST(data_come_while_a_rank_computes) {
   CHECK(done_before(context, "ring:progress=background", 1) > 0);
   const Variable none("LATECOMER_PROGRESS", "none");
   CHECK_EQ(done_before(context, "sorted_linear_tree:segments=8", 0), 0U);
+}
+
+/// A rank that has not made a call of the MPI library's, which let others leave, does not begin the
+/// one after it: the ranks' choosers are to learn of calls in the same order.
+MPI_TEST(no_call_is_begun_before_one_that_the_rank_has_yet_to_make) {
+  if (!applies(context)) return;
+  const Kinds kinds;
+  const int late = context.ranks - 1;
+  const Communicator comm;
+  CHECK_EQ(latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree:segments=8"),
+           MPI_SUCCESS);
+  expect_late(context, comm, late);
+  compare_settings_first(comm);
+  AsyncProgress& progress = *state_of(comm).async_progress;
+  const auto begun = [&] {
+    const std::lock_guard hold(state_of(comm).lock);
+    return progress.begun() != nullptr;
+  };
+  if (context.rank == late) {
+    sleep_for(0.2);
+    CHECK(!begun());
+  }
+  int word = context.rank;
+  CHECK_EQ(latecomer_bcast(&word, 1, MPI_INT, 0, comm), MPI_SUCCESS);
+  while (context.rank == late && !begun()) sleep_for(0.001);
+  try_allreduce(comm, kinds.named("float sum"), {kMany, false, 0}, context.seed, "after a bcast");
+  CHECK_EQ(word, 0);
 }
 
 const char* const kSome[] = {"sorted_linear_tree",

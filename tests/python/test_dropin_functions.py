@@ -33,6 +33,13 @@ def test_each_function_has_one_wrapper_for_each_form(tmp_path):
     assert plain < whole
     assert {"MPI_Allreduce", "MPI_Ibcast", "MPI_Neighbor_alltoall"} <= plain
     assert not {"MPI_Send", "MPI_Win_fence", "MPI_Wait"} & plain
+    lists = (tmp_path / "new" / "folder" / "argument_lists.h").read_text().splitlines()
+    assert {"#define TYPES0 void", "#define MORE2 , long a, long b", "#define WORDS3 a, b, c",
+            "#define AND1 , a"} <= set(lists)  # fmt: skip
+    most = max(
+        int(words) for text in stubs for words in re.findall(r"^\w+\(\w+, (\d+)", text, re.M)
+    )
+    assert f"#define TYPES{most} long a, " in "\n".join(lists)
 
 
 @pytest.mark.parametrize(

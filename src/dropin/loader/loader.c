@@ -103,6 +103,16 @@ struct under_way {
 };
 static __thread struct under_way under_way __attribute__((tls_model("initial-exec")));
 
+/* The one that goes on while another is entered from this frame; none where an exception or a jump
+ * has left it. */
+static inline struct under_way outer_call(const char* here) {
+  static const struct under_way none;
+  return here < under_way.frame ? under_way : none;
+}
+
+/* At the end of the inner one, by an exception, too. */
+static inline void go_on(const struct under_way* outer) { under_way = *outer; }
+
 static const void* call_site(void) { return under_way.caller; }
 
 /* Read here as the drop-in library reads it: not in programs with more rights than their caller. */
@@ -286,25 +296,22 @@ static inline int is_short(long count, long type) {
 #define CALL(words, target) ((long (*)(TYPES##words))(target))(WORDS##words)
 
 /* The first call is apart, so that all others are short. */
-#define ENTER(name, words, spelling)                                                        \
-  static __attribute__((noinline, cold)) long first_##spelling##_##name(                    \
-      const void* caller MORE##words) {                                                     \
-    return CALL(words, find(place_##name, spelling, caller));                               \
-  }                                                                                         \
-  static inline long enter_##spelling##_##name(const char* frame,                           \
-                                               const void* caller MORE##words) {            \
-    const function target = __atomic_load_n(&to[spelling][place_##name], __ATOMIC_ACQUIRE); \
-    const struct under_way outer = under_way;                                               \
-    if (is_of_library(&outer, frame, caller) && on[spelling][place_##name] != NULL) {       \
-      return CALL(words, on[spelling][place_##name]);                                       \
-    }                                                                                       \
-    caller = programs_caller(caller, &outer, frame);                                        \
-    under_way = (struct under_way){caller, spelling, place_##name, frame};                  \
-    const long result = __builtin_expect(target == NULL, 0)                                 \
-                            ? first_##spelling##_##name(caller AND##words)                  \
-                            : CALL(words, target);                                          \
-    under_way = outer;                                                                      \
-    return result;                                                                          \
+#define ENTER(name, words, spelling)                                                          \
+  static __attribute__((noinline, cold)) long first_##spelling##_##name(                      \
+      const void* caller MORE##words) {                                                       \
+    return CALL(words, find(place_##name, spelling, caller));                                 \
+  }                                                                                           \
+  static inline long enter_##spelling##_##name(const char* frame,                             \
+                                               const void* caller MORE##words) {              \
+    const function target = __atomic_load_n(&to[spelling][place_##name], __ATOMIC_ACQUIRE);   \
+    __attribute__((cleanup(go_on))) const struct under_way outer = outer_call(frame);         \
+    if (is_of_library(&outer, frame, caller) && on[spelling][place_##name] != NULL) {         \
+      return CALL(words, on[spelling][place_##name]);                                         \
+    }                                                                                         \
+    caller = programs_caller(caller, &outer, frame);                                          \
+    under_way = (struct under_way){caller, spelling, place_##name, frame};                    \
+    return __builtin_expect(target == NULL, 0) ? first_##spelling##_##name(caller AND##words) \
+                                               : CALL(words, target);                         \
   }
 /* `shortly`: what is done at once with short calls. */
 #define PLAIN(name, own, words, shortly)                 \

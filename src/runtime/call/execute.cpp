@@ -69,9 +69,10 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
 
 int execute_untraced(CommState& state, const Call& call) {
   ++state.calls;
-  Shortcut* const known = state.due.any() && !rooted(call.collective)
-                              ? nullptr
-                              : state.shortcuts.find(call, state.chooser);
+  // A progress thread uses the chooser, too, but with the lock.
+  const bool may_settle = state.due.any() && !rooted(call.collective);
+  Shortcut* const known =
+      may_settle || state.async_progress ? nullptr : state.shortcuts.find(call, state.chooser);
   if (known != nullptr) return execute_shortcut(*known, state, call);
   const Seconds entered = monotonic_clock();
   const Request request = understand(state, call);

@@ -51,7 +51,7 @@ class Run {
     const std::string own = protocol_.waiting_for();
     const bool alone = own.empty() && others.starts_with(", ");
     monitor_.report(alone ? others.substr(2) : own + others, resources_.transport.awaited());
-    for (const Rank peer : asked()) resources_.failures.ask(peer);
+    for (const Rank peer : resources_.transport.awaited()) resources_.failures.ask(peer);
     ask_further();
   }
   /// Asks further ranks: the peers may have left the call, and two ranks that wait with different
@@ -109,18 +109,6 @@ class Run {
   /// This rank's plan, for comparison.
   [[nodiscard]] std::string here() const {
     return options_.plan == nullptr ? "" : "; here it is " + in_words(*options_.plan);
-  }
-  /// The peers to ask whether they follow the same plan; all ranks, if the protocol waits for a
-  /// control message.
-  [[nodiscard]] std::vector<Rank> asked() const {
-    std::vector<Rank> peers = resources_.transport.awaited();
-    if (!peers.empty() || !protocol_.uses_control()) return peers;
-    const Rank ranks = resources_.comm->link().ranks();
-    const Rank me = resources_.comm->link().me();
-    for (Rank peer = 0; peer < ranks; ++peer) {
-      if (peer != me) peers.push_back(peer);
-    }
-    return peers;
   }
 
   Protocol& protocol_;

@@ -78,11 +78,11 @@ struct CommResources {
     scratch.release();
     transport.end_call();
   }
-  /// The communicator of the program ends. Waits, for a moment at most and not if a call has
-  /// `failed`, for ranks that have not told of their last block.
-  void end_blocks(bool failed) {
+  /// The communicator of the program ends. If it `waits`, then for a moment at most, for ranks that
+  /// have not told of their last block.
+  void end_blocks(bool waits) {
     constexpr Seconds kAtMost = 2;
-    blocks.end(owner, failed ? 0 : kAtMost);
+    blocks.end(owner, waits ? kAtMost : 0);
   }
   /// The call failed, or will not be finished.
   void abandon() {

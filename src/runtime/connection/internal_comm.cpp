@@ -44,7 +44,7 @@ int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
 }
 
 InternalComm::~InternalComm() {
-  if (keep_) return;
+  if (whole_ && keep_) return;
   --living_;
   if (!whole_) return;
   MPI_Comm comm = link_.comm();

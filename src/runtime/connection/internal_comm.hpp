@@ -24,10 +24,10 @@ class InternalComm {
   InternalComm& operator=(const InternalComm&) = delete;
 
   [[nodiscard]] const Link& link() const { return link_; }
-  /// The number of these in the process, kept ones included.
+  /// The number of these in the process, kept MPI communicators included.
   [[nodiscard]] static int living() { return living_; }
-  /// Keeps the communicator unfreed: messages that no rank will receive may be under way, so its
-  /// context must not be used again.
+  /// Keeps the MPI communicator unfreed: messages that no rank will receive may be under way, so
+  /// its context must not be used again. A link has tags that no other one gets.
   void keep() { keep_ = true; }
 
  private:

@@ -121,9 +121,10 @@ void AsyncProgress::announce(const PlanMessage& message) {
 bool AsyncProgress::plan_requested() {
   const std::uint64_t call = next_call();
   sequencer_.forget(call - 1);
-  const auto signature = sequencer_.requested(call);
-  if (!signature || announced_.contains(call)) return false;
-  plan_and_announce(*signature);
+  const PlanHead* const request = sequencer_.requested(call);
+  if (request == nullptr || announced_.contains(call)) return false;
+  if (request->known != state_.chooser.calls_known()) return false;
+  plan_and_announce(request->signature);
   return true;
 }
 
@@ -139,7 +140,8 @@ Problem AsyncProgress::problem_of(const CallSignature& signature) const {
 
 /// Decides about a call with rank 0's knowledge; the other ranks follow.
 PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
-  PlanMessage message{PlanMessage::Kind::native, next_call(), signature, 0, 0, 0, {}};
+  PlanMessage message{{PlanMessage::Kind::native, next_call(), state_.chooser.calls_known()}, {}};
+  message.signature = signature;
   const Problem problem = problem_of(signature);
   const Decision decision =
       state_.chooser.decide_announced(problem, arrivals_of(message.call, problem));
@@ -165,7 +167,9 @@ bool AsyncProgress::begin_announced() {
   const auto found = announced_.find(next_call());
   if (protocol_ || found == announced_.end() || found->second.kind != PlanMessage::Kind::plan)
     return false;
-  if (lacks_memory_for(found->second)) return false;
+  // Rank 0's chooser knows the call since it planned it.
+  const std::uint64_t known = found->second.known + (state_.rank == 0 ? 1 : 0);
+  if (state_.chooser.calls_known() != known || lacks_memory_for(found->second)) return false;
   const auto collective = static_cast<Collective>(found->second.signature.collective);
   begin(found->second, in_place(collective));
   return true;
@@ -329,7 +333,8 @@ Outcome AsyncProgress::wait_for_plan(const CallSignature& signature) {
     }
     if (!requested &&
         monotonic_clock() - entered > kPatience * state_.chooser.policy().network.alpha) {
-      channel_.send(0, {PlanMessage::Kind::request, call, signature, 0, 0, 0, {}});
+      channel_.send(
+          0, {{PlanMessage::Kind::request, call, state_.chooser.calls_known(), signature}, {}});
       requested = true;
     }
     monitor.pause([&] {
@@ -357,7 +362,8 @@ void AsyncProgress::report_expected_arrival(Seconds arrival, double weight) {
   if (!first && !differs(arrival, reported_, now)) return;
   reported_ = arrival;
   reported_call_ = next_call();
-  const PlanMessage message{PlanMessage::Kind::report, reported_call_, {}, arrival, weight, 0, {}};
+  const PlanMessage message{{PlanMessage::Kind::report, reported_call_, 0, {}, arrival, weight},
+                            {}};
   if (state_.rank == 0) return sequencer_.note_report(0, message);
   channel_.send(0, message);
 }

@@ -57,42 +57,30 @@ Problem problem_of(const CallSignature& signature, Rank ranks) {
 
 namespace {
 
-/// The part of a message that has a fixed length.
-struct Head {
+struct Packed {
   std::uint64_t owner = 0;
-  PlanMessage::Kind kind = {};
-  std::uint64_t call = 0;
-  CallSignature signature;
-  Seconds arrival = 0;
-  double weight = 0;
-  std::uint32_t row = 0;
+  PlanHead head;
 };
 
 std::vector<char> pack(const PlanMessage& message, std::uint64_t owner) {
-  const Head head{owner,           message.kind,   message.call, message.signature,
-                  message.arrival, message.weight, message.row};
-  std::vector<char> bytes(sizeof head + message.text.size());
-  std::memcpy(bytes.data(), &head, sizeof head);
-  std::copy(message.text.begin(), message.text.end(), bytes.begin() + sizeof head);
+  const Packed packed{owner, message};
+  std::vector<char> bytes(sizeof packed + message.text.size());
+  std::memcpy(bytes.data(), &packed, sizeof packed);
+  std::copy(message.text.begin(), message.text.end(), bytes.begin() + sizeof packed);
   return bytes;
 }
 
 /// Reads a message; nothing if the bytes were not written by this library for the owner.
 std::optional<PlanMessage> unpack(std::span<const char> bytes, Rank ranks, std::uint64_t owner) {
-  Head head{};
-  if (bytes.size() < sizeof head) return std::nullopt;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  const auto text = bytes.subspan(sizeof head);
-  if (head.owner != owner || head.kind > PlanMessage::Kind::report ||
+  Packed packed;
+  if (bytes.size() < sizeof packed) return std::nullopt;
+  std::memcpy(&packed, bytes.data(), sizeof packed);
+  const auto text = bytes.subspan(sizeof packed);
+  const PlanHead& head = packed.head;
+  if (packed.owner != owner || head.kind > PlanMessage::Kind::report ||
       !is_valid(head.signature, ranks))
     return std::nullopt;
-  return PlanMessage{head.kind,
-                     head.call,
-                     head.signature,
-                     head.arrival,
-                     head.weight,
-                     head.row,
-                     {text.begin(), text.end()}};
+  return PlanMessage{head, {text.begin(), text.end()}};
 }
 
 }  // namespace
@@ -117,9 +105,9 @@ void Sequencer::note_report(Rank from, const PlanMessage& report) {
   reports_[static_cast<std::size_t>(from)] = {report.call, report.arrival, report.weight};
 }
 
-std::optional<CallSignature> Sequencer::requested(std::uint64_t call) const {
+const PlanHead* Sequencer::requested(std::uint64_t call) const {
   const auto found = requested_.find(call);
-  return found == requested_.end() ? std::nullopt : std::optional(found->second);
+  return found == requested_.end() ? nullptr : &found->second;
 }
 
 std::vector<Seconds> Sequencer::blend(std::uint64_t call, std::vector<Seconds> forecast,

@@ -43,7 +43,8 @@ struct CallSignature {
 // announcements, and reports of expected arrivals. Each names its call; one that arrives too late
 // is ignored.
 
-struct PlanMessage {
+/// The part of a message that has a fixed length.
+struct PlanHead {
   enum class Kind : std::uint64_t {
     request,  // for the plan of a call that the sender has entered
     plan,     // the plan, in its text form
@@ -53,6 +54,9 @@ struct PlanMessage {
 
   Kind kind = Kind::request;
   std::uint64_t call = 0;
+  /// In all but reports, what Chooser::calls_known() is right before the call. Who has not made all
+  /// calls before it, of which the MPI library may have let others leave, does not begin it.
+  std::uint64_t known = 0;
   CallSignature signature{};
   /// In a report, the expected arrival on the common clock; with a plan or a native call, its
   /// price.
@@ -61,6 +65,8 @@ struct PlanMessage {
   /// the ranks exchange arrivals afterwards, 2 if a block of calls ends, otherwise 0.
   double weight = 0;
   std::uint32_t row = 0;  // of a plan or a native call: the registry row that was chosen
+};
+struct PlanMessage : PlanHead {
   std::string text;
 };
 
@@ -96,12 +102,10 @@ class Sequencer {
   explicit Sequencer(Rank ranks) : reports_(static_cast<std::size_t>(ranks)) {}
 
   /// Notes that a rank is in a call, and has no plan.
-  void note_request(const PlanMessage& request) {
-    requested_.try_emplace(request.call, request.signature);
-  }
+  void note_request(const PlanMessage& request) { requested_.try_emplace(request.call, request); }
   void note_report(Rank from, const PlanMessage& report);
-  /// The signature of `call`, if a plan was requested for it.
-  [[nodiscard]] std::optional<CallSignature> requested(std::uint64_t call) const;
+  /// The request for a plan of `call`; null: there was none.
+  [[nodiscard]] const PlanHead* requested(std::uint64_t call) const;
   /// Forgets requests for calls up to this one, which are planned.
   void forget(std::uint64_t call) {
     requested_.erase(requested_.begin(), requested_.upper_bound(call));
@@ -121,8 +125,8 @@ class Sequencer {
     double weight = 0;
   };
 
-  std::map<std::uint64_t, CallSignature> requested_;  // by call
-  std::vector<Report> reports_;                       // the last of each rank
+  std::map<std::uint64_t, PlanHead> requested_;  // by call
+  std::vector<Report> reports_;                  // the last of each rank
 };
 
 }  // namespace latecomer

@@ -166,6 +166,7 @@ namespace {
 
 using End = void (*)();
 
+std::atomic<bool> ending{false};
 std::mutex guard;
 std::vector<End>& ends() {
   static auto& made = *new std::vector<End>;  // MPI may end after static objects
@@ -182,6 +183,7 @@ End ended(std::size_t number) {
 /// In functions of the program's, whose attributes came after this one, it still uses MPI.
 int finalizing(MPI_Comm, int, void*, void*) {
   constexpr Seconds kAtMost = 0.1;
+  ending = true;
   prepare_finalize();  // where MPI_Finalize was called by code that goes past ours
   for (std::size_t i = 0; const End end = ended(i); ++i) end();
   (void)Mailbox::finish(kAtMost);
@@ -198,6 +200,8 @@ void attach_to_self() {
 }
 
 }  // namespace
+
+bool mpi_ends() { return ending; }
 
 void prepare_finalize() { ProgressThread::instance().stop(); }
 

@@ -70,6 +70,8 @@ class ProgressThread {
 /// Makes MPI_Finalize do so, and then call each given `end`, in the order in which they came, once
 /// each. May be called repeatedly. Returns false if MPI was initialized by sessions only.
 bool end_with_mpi(void (*end)() = nullptr);
+/// True from the begin of MPI_Finalize on, if end_with_mpi() was called.
+[[nodiscard]] bool mpi_ends();
 
 /// Ends the progress thread. To be called right before MPI_Finalize: MPICH switches its locks off
 /// before it deletes the attributes of MPI_COMM_SELF, and a thread that is inside it then leaves a

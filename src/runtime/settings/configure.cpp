@@ -125,6 +125,19 @@ void watch_if_needed(CommState& state, bool anew) {
   if (outcome.code != MPI_SUCCESS) throw std::runtime_error("clocks: " + outcome.why);
 }
 
+/// Changes the policy; if that fails, as where MPI has no further communicator, it is as before.
+template <class Change>
+void change_policy(CommState& state, Change&& change) {
+  const Policy before = state.chooser.policy();
+  try {
+    change(state.chooser.policy());
+  } catch (...) {
+    state.chooser.policy() = before;
+    forget_calls(state);
+    throw;
+  }
+}
+
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
@@ -132,12 +145,14 @@ void set_algorithm(CommState& state, std::string_view collective, std::string_vi
   agree(state, "algorithm", std::string(collective) + ':' + std::string(text),
         parsed.choice ? std::optional(hash_of(*parsed.choice)) : std::nullopt);
   if (!parsed.choice) throw std::runtime_error(parsed.trouble);
-  Choice& choice = state.choice(parsed.choice->algorithm->collective);
-  choice = std::move(*parsed.choice);
-  forget_calls(state);
-  if (state.ranks == 1 || state.settings == Settings::different) return;
-  watch_if_needed(state, false);
-  if (handles(choice) || state.chooser.policy().reproducible) make_resources_together(state);
+  change_policy(state, [&](Policy& policy) {
+    Choice& choice = policy.choice(parsed.choice->algorithm->collective);
+    choice = std::move(*parsed.choice);
+    forget_calls(state);
+    if (state.ranks == 1 || state.settings == Settings::different) return;
+    watch_if_needed(state, false);
+    if (handles(choice) || policy.reproducible) make_resources_together(state);
+  });
 }
 
 void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
@@ -165,10 +180,12 @@ void set_estimate(CommState& state, std::string_view text) {
   const bool known = text == "given" || text == "online";
   agree(state, "estimate", text, known ? std::optional(fnv1a(text)) : std::nullopt);
   if (!known) throw Error("estimate", std::string(text), "given or online");
-  state.chooser.policy().online = text == "online" && state.ranks > 1;
-  state.chooser.policy().given.clear();
-  forget_calls(state);
-  if (state.settings != Settings::different) watch_if_needed(state, true);
+  change_policy(state, [&](Policy& policy) {
+    policy.online = text == "online" && state.ranks > 1;
+    policy.given.clear();
+    forget_calls(state);
+    if (state.settings != Settings::different) watch_if_needed(state, true);
+  });
 }
 
 Pattern pattern_of(const CommState& state, int ranks) {

@@ -469,6 +469,29 @@ static void cut(MPI_Comm own, MPI_Status* statuses) {
   }
 }
 
+/* A message that is cut in each of the calls that complete some of several requests. */
+static void cut_in_some(MPI_Comm own) {
+  for (int way = 0; way < 4; ++way) {
+    MPI_Barrier(own);
+    if (me == 0) {
+      MPI_Send(data, 2, MPI_DOUBLE, 1, 20 + way, own);
+      expect_on("wrong", "send", 0, 1, 20 + way, 16);
+      continue;
+    }
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int number = 0, indices[2], flag = 0, code = MPI_SUCCESS;
+    MPI_Irecv(room, 1, MPI_DOUBLE, 0, 20 + way, own, &requests[1]);
+    if (way == 0) code = MPI_Waitany(2, requests, indices, MPI_STATUS_IGNORE);
+    if (way == 1) code = MPI_Waitsome(2, requests, &number, indices, MPI_STATUSES_IGNORE);
+    while (way > 1 && code == MPI_SUCCESS) {
+      code = way == 2 ? MPI_Testany(2, requests, indices, &flag, MPI_STATUS_IGNORE)
+                      : MPI_Testsome(2, requests, &number, indices, MPI_STATUSES_IGNORE);
+    }
+    ++lost;
+    say("cut in some: %d, null %d\n", code != MPI_SUCCESS, requests[1] == MPI_REQUEST_NULL);
+  }
+}
+
 static void wrong(void) {
   MPI_Comm own;
   MPI_Errhandler handler;
@@ -491,6 +514,7 @@ static void wrong(void) {
   if (me == 1) say_code("status", statuses[1].MPI_ERROR);
   MPI_Barrier(own);
   cut(own, MPI_STATUSES_IGNORE);
+  cut_in_some(own);
   if (me == 0) {
     MPI_Send(data, 2, MPI_DOUBLE, 1, 9, own);
     expect_on("wrong", "send", 0, 1, 9, 16);
