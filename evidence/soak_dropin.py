@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -63,14 +64,20 @@ def compiled(using: mpi.Family) -> str:
 
 
 def build(preset: str, jobs_at_once: int) -> Path:
-    """The drop-in library with a sanitizer, for Debian's Open MPI; its folder."""
+    """The drop-in library with a sanitizer, for Debian's Open MPI; its folder. The loaders, which
+    have no sanitizer, are those of the usual build."""
     families = ("-DLATECOMER_MPI=ON", "-DLATECOMER_MPI_FAMILIES=openmpi=mpicc.openmpi")
-    targets = "latecomer_preload latecomer_preload_messages latecomer_preload_openmpi"
-    words = ["tools/build.sh", preset, targets, str(jobs_at_once), *families]
+    words = ["tools/build.sh", preset, "latecomer_preload_openmpi", str(jobs_at_once), *families]
     done = subprocess.run(words, cwd=jobs.ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)} failed:\n{done.stdout[-3000:]}{done.stderr[-1000:]}")
-    return jobs.ROOT / "build" / preset
+    folder = jobs.ROOT / "build" / preset
+    for loader in (preload.LIBRARY, preload.WITH_MESSAGES):
+        usual = jobs.ROOT / "build" / "release" / loader
+        if not usual.exists():
+            sys.exit(f"{usual} is missing; run tools/build.sh release dropin {jobs_at_once} first")
+        shutil.copy2(usual, folder)
+    return folder
 
 
 def sanitizer_library(name: str) -> Path:
