@@ -181,12 +181,45 @@ def begun_together(f: Function) -> str:
             f"{root}, comm, request,\n      {SITE},\n      {f.call});\n")  # fmt: skip
 
 
+SENDS = {"": "send", "s": "synchronous_send", "b": "buffered_send", "r": "ready_send"}
+
+
+def message(f: Function) -> str:
+    """A call that sends or receives, or one that completes such calls."""
+    if "sendrecv" in f.lower:
+        return exchange(f)
+    name, flags = f.lower, "persistent" if f.lower.endswith("_init") else "nonblocking"
+    if send := re.fullmatch("(i?)([sbr]?)send(_init)?", name):
+        what = f"messages::What::{SENDS[send[2]]}"
+        name = f"send<{what}>"
+        if send[1] or send[3]:
+            name = f"begin_send<{what}, latecomer::trace::{flags}>"
+    elif name in {"irecv", "recv_init"}:
+        name = f"begin_receive<latecomer::trace::{flags}>"
+    return f"  return messages::{name}(native, {f.with_site});\n"
+
+
+def exchange(f: Function) -> str:
+    """A message each way."""
+    out, back = (f"{{{f.parameter(f'({side})?count')}, {f.parameter(f'({side})?type')}}}"
+                 for side in ("send", "recv"))  # fmt: skip
+    to, source = "{dest, sendtag, comm}", "{source, recvtag, comm}"
+    if f.lower.startswith("i"):
+        return (f"  return messages::begin_exchange(\n      {out}, {to}, {source}, request,\n"
+                f"      {SITE},\n      {f.call});\n")  # fmt: skip
+    values = ", ".join("told" if kind == "status" else name for kind, name in f.parameters)
+    return (
+        f"  return messages::exchange(\n      {out}, {to}, {back}, {source}, status,\n"
+        f"      {SITE},\n      [&](MPI_Status* told) {{ return native({values}); }});\n"
+    )
+
+
 PASSES: dict[str, Callable[[Function], str]] = {
     "makes": lambda f: f"  return wrapped::made(comm, newcomm, {watched(f)});\n",
     "apart": apart,
     "begins": lambda f: f"  return wrapped::duplicated(comm, {f.call});\n",
     "watched": lambda f: f"  return {watched(f)};\n",
-    "message": lambda f: if_traced(f, f"  return messages::{f.lower}(native, {f.with_site});\n"),
+    "message": lambda f: if_traced(f, message(f)),
     "object": lambda f: if_traced(f, on_object(f)),
     "timed": lambda f: if_traced(f, timed(f)),
     "polling": lambda f: if_traced(f, timed(f)),
@@ -280,15 +313,28 @@ def read(table: Path) -> list[Function]:
                                  f"usable; right would be a name and one of these before it: "
                                  f"{', '.join(DECLARATIONS)}")  # fmt: skip
         forms = match[3].split()
+        is_begun = "begun" in forms
+        forms = [form for form in forms if form != "begun"]
         passes = [form for form in forms if form in PASSES]
         own = [form for form in forms if form not in PASSES]
         if len(passes) > 1 or set(own) - set(FORMS) or (passes and "short" in own):
             raise TableError(f"forms '{match[3]}' of {match[1]} are not usable; right would be "
                              f"some of {', '.join(FORMS)}, or c and large with one of "
-                             f"{', '.join(PASSES)}")  # fmt: skip
+                             f"{', '.join(PASSES)}; and begun")  # fmt: skip
         pairs = [(kind, name) for kind, name in parameters]
         found.append(Function(match[1], pairs, own, "".join(passes)))
+        found += begun(found[-1]) if is_begun else []
     return found
+
+
+def begun(f: Function) -> list[Function]:
+    """The non-blocking and the persistent function of a collective."""
+    forms = [form for form in f.forms if form != "short"]
+    request = ("request", "request")
+    return [Function(f"I{f.name[0].lower()}{f.name[1:]}", [*f.parameters, request], forms,
+                     "nonblocking"),
+            Function(f"{f.name}_init", [*f.parameters, ("info", "info"), request], forms,
+                     "persistent")]  # fmt: skip
 
 
 def files(functions: list[Function]) -> dict[str, str]:

@@ -145,30 +145,14 @@ class OneStatus {
 
 // The bodies of the wrappers. `native`: the function behind ours, whose counts are `Number`s.
 template <What what, class Native, class Number>
-int send_by(Native native, const void* buf, Number count, MPI_Datatype type, int dest, int tag,
-            MPI_Comm comm, const void* site) {
+int send(Native native, const void* buf, Number count, MPI_Datatype type, int dest, int tag,
+         MPI_Comm comm, const void* site) {
   const Posting posting = post();
   const Inside inside(trace::Doing::message, what, dest, tag, posting.time, site);
   const int code = native(buf, count, type, dest, tag, comm);
   if (code == MPI_SUCCESS) sent(what, posting, {count, type}, {dest, tag, comm}, site);
   ended(posting.time);
   return code;
-}
-template <class... Words>
-int send(Words... words) {
-  return send_by<What::send>(words...);
-}
-template <class... Words>
-int ssend(Words... words) {
-  return send_by<What::synchronous_send>(words...);
-}
-template <class... Words>
-int bsend(Words... words) {
-  return send_by<What::buffered_send>(words...);
-}
-template <class... Words>
-int rsend(Words... words) {
-  return send_by<What::ready_send>(words...);
 }
 
 template <class Native, class Number>
@@ -185,38 +169,31 @@ int recv(Native native, void* buf, Number count, MPI_Datatype type, int source, 
   return code;
 }
 
-template <class Native, class Number>
-int sendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype sendtype, int dest,
-             int sendtag, void* recvbuf, Number recvcount, MPI_Datatype recvtype, int source,
-             int recvtag, MPI_Comm comm, MPI_Status* status, const void* site) {
+/// A message each way. `native` passes on the status that it is given.
+template <class Native>
+int exchange(const Data& out, const To& to, const Data& in, const To& from, MPI_Status* status,
+             const void* site, const Native& native) {
   const OneStatus told(status);
-  const Posting out = post();
-  const Posting in = post_with(out);
-  const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
-  const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                          source, recvtag, comm, told);
-  if (code == MPI_SUCCESS && are_data({sendcount, sendtype}, sendtag) &&
-      are_data({recvcount, recvtype}, recvtag)) {
-    exchanged(out, {sendcount, sendtype}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told,
-              site);
+  const Posting sending = post();
+  const Posting receiving = post_with(sending);
+  const Inside inside(trace::Doing::message, What::receive, from.peer, from.tag, receiving.time,
+                      site);
+  const int code = native(told);
+  if (code == MPI_SUCCESS && are_data(out, to.tag) && are_data(in, from.tag)) {
+    exchanged(sending, out, to, receiving, from, *told, site);
   }
-  ended(out.time);
+  ended(sending.time);
   return code;
 }
-
-template <class Native, class Number>
-int sendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, int dest,
-                     int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status,
-                     const void* site) {
-  const OneStatus told(status);
-  const Posting out = post();
-  const Posting in = post_with(out);
-  const Inside inside(trace::Doing::message, What::receive, source, recvtag, in.time, site);
-  const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, told);
-  if (code == MPI_SUCCESS && are_data({count, type}, sendtag) && are_data({count, type}, recvtag)) {
-    exchanged(out, {count, type}, {dest, sendtag, comm}, in, {source, recvtag, comm}, *told, site);
-  }
-  ended(out.time);
+template <class Native>
+int begin_exchange(const Data& out, const To& to, const To& from, const MPI_Request* request,
+                   const void* site, const Native& native) {
+  const Posting sending = post();
+  const Posting receiving = post_with(sending);
+  const int code = native();
+  if (!has_begun(code, request)) return code;
+  sent_with_receive(sending, out, to, site);
+  lost_with_send(receiving, from, request);
   return code;
 }
 
@@ -236,72 +213,6 @@ int begin_receive(Native native, void* buf, Number count, MPI_Datatype type, int
   const Posting posting = post();
   const int code = native(buf, count, type, source, tag, comm, request);
   if (has_begun(code, request)) begun_to_receive(flags, posting, {source, tag, comm}, request);
-  return code;
-}
-template <class... Words>
-int isend(Words... words) {
-  return begin_send<What::send, trace::nonblocking>(words...);
-}
-template <class... Words>
-int issend(Words... words) {
-  return begin_send<What::synchronous_send, trace::nonblocking>(words...);
-}
-template <class... Words>
-int ibsend(Words... words) {
-  return begin_send<What::buffered_send, trace::nonblocking>(words...);
-}
-template <class... Words>
-int irsend(Words... words) {
-  return begin_send<What::ready_send, trace::nonblocking>(words...);
-}
-template <class... Words>
-int irecv(Words... words) {
-  return begin_receive<trace::nonblocking>(words...);
-}
-template <class... Words>
-int send_init(Words... words) {
-  return begin_send<What::send, trace::persistent>(words...);
-}
-template <class... Words>
-int ssend_init(Words... words) {
-  return begin_send<What::synchronous_send, trace::persistent>(words...);
-}
-template <class... Words>
-int bsend_init(Words... words) {
-  return begin_send<What::buffered_send, trace::persistent>(words...);
-}
-template <class... Words>
-int rsend_init(Words... words) {
-  return begin_send<What::ready_send, trace::persistent>(words...);
-}
-template <class... Words>
-int recv_init(Words... words) {
-  return begin_receive<trace::persistent>(words...);
-}
-
-template <class Native, class Number>
-int isendrecv(Native native, const void* sendbuf, Number sendcount, MPI_Datatype sendtype, int dest,
-              int sendtag, void* recvbuf, Number recvcount, MPI_Datatype recvtype, int source,
-              int recvtag, MPI_Comm comm, MPI_Request* request, const void* site) {
-  const Posting out = post();
-  const Posting in = post_with(out);
-  const int code = native(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype,
-                          source, recvtag, comm, request);
-  if (!has_begun(code, request)) return code;
-  sent_with_receive(out, {sendcount, sendtype}, {dest, sendtag, comm}, site);
-  lost_with_send(in, {source, recvtag, comm}, request);
-  return code;
-}
-template <class Native, class Number>
-int isendrecv_replace(Native native, void* buf, Number count, MPI_Datatype type, int dest,
-                      int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request,
-                      const void* site) {
-  const Posting out = post();
-  const Posting in = post_with(out);
-  const int code = native(buf, count, type, dest, sendtag, source, recvtag, comm, request);
-  if (!has_begun(code, request)) return code;
-  sent_with_receive(out, {count, type}, {dest, sendtag, comm}, site);
-  lost_with_send(in, {source, recvtag, comm}, request);
   return code;
 }
 
