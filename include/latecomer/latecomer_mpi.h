@@ -46,8 +46,8 @@
  * 0 says so on stderr, and the ranks do without.
  * 6. Lifetime. Settings and statistics belong to one communicator and end with it; MPI_Comm_dup
  *    does not copy them. A later communicator of the same ranks takes over the knowledge of earlier
- *    calls. Freeing a communicator waits for no other rank. Buffers, datatype and operator of a
- *    request must live until latecomer_request_free.
+ *    calls. Freeing a communicator waits for no other rank. Buffers, arrays of counts and
+ *    displacements, datatype and operator of a request must live until latecomer_request_free.
  */
 #ifndef LATECOMER_LATECOMER_MPI_H
 #define LATECOMER_LATECOMER_MPI_H

@@ -3,6 +3,9 @@
 #include "bounds/lower_bound.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "base/threads.hpp"
 
@@ -27,35 +30,25 @@ Seconds telling(Count bytes, std::size_t nodes, const Network& network) {
 }
 
 Count part_bytes(const Call& call, Rank rank) {
-  return call.problem.part(rank).count * call.problem.element_bytes;
+  const Problem& problem = call.problem;
+  const Count count = problem.parts.empty() ? problem.part(rank).count
+                                            : problem.parts[static_cast<std::size_t>(rank)];
+  return count * problem.element_bytes;
 }
-
-/// Bytes of the parts of ranks that arrive at `t` or later and are not of the node.
-Count parts_elsewhere(const Call& call, Rank node, Seconds t) {
-  Count bytes = 0;
-  for (Rank rank = 0; rank < call.problem.ranks; ++rank) {
-    const bool counts = call.network.node(rank) != node && call.arrivals[rank] >= t;
-    if (counts) bytes += part_bytes(call, rank);
-  }
-  return bytes;
-}
-
-Seconds first_of_all(const Call& call) { return std::ranges::min(call.arrivals); }
 
 /// The earliest time at which a node can have all other nodes' parts: those of ranks that arrive at
 /// t or later are received after t, and where nothing is received early, all are received after the
-/// node's first arrival.
-Seconds collecting(const Call& call, Rank node) {
-  const auto after = [&](Seconds start, Seconds t) {
-    return start + passing(parts_elsewhere(call, node, t), call.network);
-  };
+/// node's first arrival. `latest_first`: the ranks.
+Seconds collecting(const Call& call, Rank node, const std::vector<Rank>& latest_first) {
+  interruption_point();
   Seconds least = call.last();
-  for (const Seconds t : call.arrivals) {
-    interruption_point();
-    least = std::max(least, after(t, t));
+  Count elsewhere = 0;  // bytes of the parts of other nodes' ranks so far
+  for (const Rank rank : latest_first) {
+    if (call.network.node(rank) != node) elsewhere += part_bytes(call, rank);
+    least = std::max(least, call.arrivals[rank] + passing(elsewhere, call.network));
   }
   if (call.early) return least;
-  return std::max(least, after(call.nodes[node].first, first_of_all(call)));
+  return std::max(least, call.nodes[node].first + passing(elsewhere, call.network));
 }
 
 }  // namespace
@@ -88,8 +81,11 @@ Seconds allgather_bound(const Call& call) {
     const Count bytes = part_bytes(call, rank);
     least = std::max(least, call.arrivals[rank] + telling(bytes, call.nodes.size(), call.network));
   }
+  std::vector<Rank> latest_first(static_cast<std::size_t>(call.problem.ranks));
+  std::iota(latest_first.begin(), latest_first.end(), 0);
+  std::ranges::sort(latest_first, std::greater<>{}, [&](Rank rank) { return call.arrivals[rank]; });
   for (Rank node = 0; node < static_cast<Rank>(call.nodes.size()); ++node) {
-    least = std::max(least, collecting(call, node));
+    least = std::max(least, collecting(call, node, latest_first));
   }
   return least;
 }

@@ -104,7 +104,7 @@ Decision Chooser::decide(const Problem& problem, CallClass* call_class) {
 }
 
 Decision Chooser::decide_announced(const Problem& problem, std::vector<Seconds> arrivals) {
-  expected_ = std::move(arrivals);
+  expected_ = policy_.reproducible ? std::vector<Seconds>() : std::move(arrivals);
   return choose(problem, true);
 }
 

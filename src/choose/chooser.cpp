@@ -30,7 +30,8 @@ void Chooser::forget_oldest() {
 
 void Chooser::expect_anew() {
   for (auto& [key, call_class] : classes_) {
-    if (call_class.active) call_class.next_event = 0;
+    const bool left = call_class.reviewed > call_class.calls;  // to the library, by a review
+    if (call_class.active && !left) call_class.next_event = 0;
     call_class.repeated = {};
   }
 }
@@ -78,11 +79,21 @@ CallClass& Chooser::class_of(const Problem& problem) {
   return call_class;
 }
 
+CallClass* Chooser::known_class(const Problem& problem) {
+  const auto found = classes_.find(key_of(problem));
+  return found == classes_.end() ? nullptr : &found->second;
+}
+
 /// Rank 0 alone decides about the calls that it announces: what it knows of them must not influence
 /// calls that all ranks decide about.
 CallClass& Chooser::announced_class_of(const Problem& problem) {
-  const CallClass& all_know = class_of(problem);
-  const auto [found, fresh] = classes_.try_emplace(all_know.key ^ kAnnounced);
+  CallClass& all_know = class_of(problem);
+  const CallKey key = all_know.key ^ kAnnounced;
+  if (classes_.size() >= kMaxClasses && !classes_.contains(key)) {
+    all_know.used = ++events_;
+    forget_oldest();
+  }
+  const auto [found, fresh] = classes_.try_emplace(key);
   CallClass& call_class = found->second;
   if (!fresh) return call_class;
   call_class.key = found->first;

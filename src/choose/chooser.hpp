@@ -117,6 +117,8 @@ class Chooser {
 
   /// The class of a call under automatic choice. Valid while version() stays.
   [[nodiscard]] CallClass& class_of(const Problem& problem);
+  /// The same; null: it is not known, or no longer.
+  [[nodiscard]] CallClass* known_class(const Problem& problem);
   [[nodiscard]] std::uint64_t version() const { return version_; }
   /// Comes first in each call. Nothing is learnt of short calls of rooted collectives, and of those
   /// of two ranks.
@@ -128,7 +130,7 @@ class Chooser {
   /// Notes a call of the class that the MPI library executed in `seconds` on this rank (ignored if
   /// it was not to be timed) without any decision. Returns true if the ranks must review the last
   /// calls now.
-  static bool watched(CallClass& call_class, Seconds seconds);
+  bool watched(CallClass& call_class, Seconds seconds);
   /// Puts the next review off.
   static void defer(CallClass& call_class);
   /// This rank's part of a review. `room`: true if this process may make further CommResources.

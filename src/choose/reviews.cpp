@@ -106,6 +106,7 @@ bool Chooser::watched(CallClass& call_class, Seconds seconds) {
     call_class.library_timed = call_class.calls + 1;
   }
   ++call_class.calls;
+  call_class.used = ++events_;
   return !call_class.active && call_class.calls >= call_class.next_event;
 }
 
@@ -155,6 +156,10 @@ bool Chooser::reviewed(CallClass& call_class, const Problem& problem, const Revi
 bool Chooser::activate(CallClass& call_class, const Problem& problem, const Review& all) {
   // If all ranks leave together, the least time on a rank contains no waiting for others.
   const std::size_t count = call_class.library.size();
+  if (count == 0) {  // the same on all ranks
+    call_class.next_event = call_class.calls + first_review(problem);
+    return false;
+  }
   std::array<double, Review::kCalls> transfer{};
   std::array<double, Review::kCalls> mean{};
   for (std::size_t ago = 0; ago < count; ++ago) {

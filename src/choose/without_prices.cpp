@@ -16,7 +16,7 @@ namespace latecomer {
 /// the problem.
 RuleFacts Chooser::facts(const std::vector<Seconds>& arrivals) const {
   if (policy_.reproducible) return {{}, nullptr, &kReproducible};
-  return {arrivals, connected_ ? &pricer_.placement() : nullptr, &policy_.network};
+  return {arrivals, connected_ ? &pricer_.placement() : nullptr, &agreed_network()};
 }
 
 /// Null: none, or an algorithm was set.

@@ -149,6 +149,7 @@ void Forecasts::observe(const HistoryKey& history, const Observation& observatio
       found = entries_.emplace(one, Entry{Forecast(ranks_)}).first;
     }
     found->second.used = observations_;
+    ++found->second.observed;
     found->second.forecast.observe(observation);
     if (history.period == 0) break;  // they are the same
   }
@@ -164,15 +165,23 @@ const Forecasts::Entry* Forecasts::find(const HistoryKey& history) const {
 }
 
 /// Histories in use stay: a loop over more kinds of calls than fit would otherwise forget each of
-/// them before it is used again.
+/// them before it is used again. Those that have shown nobody late in many calls make room.
 bool Forecasts::make_room() {
   constexpr std::size_t kLargest = 8;  // of the largest histories there is room for so many
   constexpr std::uint64_t kIdle = 2UL * CallSequence::kLongestPeriod;
   if ((entries_.size() + 1) * entry_memory_ <= kLargest * Forecast::allowance(ranks_)) return true;
   const auto used = [](const auto& entry) { return entry.second.used; };
   const auto oldest = std::ranges::min_element(entries_, {}, used);
-  if (observations_ - oldest->second.used <= kIdle) return false;
-  entries_.erase(oldest);
+  if (observations_ - oldest->second.used > kIdle) {
+    entries_.erase(oldest);
+    return true;
+  }
+  constexpr std::uint64_t kMany = 64;
+  const auto most = std::ranges::max_element(entries_, {}, [](const auto& entry) {
+    return entry.second.forecast.trusted() ? 0 : entry.second.observed;
+  });
+  if (most->second.forecast.trusted() || most->second.observed < kMany) return false;
+  entries_.erase(most);
   return true;
 }
 

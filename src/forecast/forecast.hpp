@@ -126,7 +126,8 @@ class Forecasts {
   struct Entry {
     Forecast forecast;
     mutable ArrivalGrid grid = {};
-    std::uint64_t used = 0;  // the last observation
+    std::uint64_t used = 0;      // the last observation
+    std::uint64_t observed = 0;  // how many there were
   };
   [[nodiscard]] const Entry* find(const HistoryKey& history) const;
   [[nodiscard]] bool make_room();

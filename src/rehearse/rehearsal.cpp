@@ -204,7 +204,7 @@ void Rehearsal::only_watch(Call& call, CallClass* call_class,
   note_inside(*call_class, call, arrivals);
   const Inside inside = inside_of(call, arrivals);
   if (call_class->calls > 0) note(durations_[call_class->key], Reviewed::library, inside);
-  if (!Chooser::watched(*call_class, inside.min)) return;
+  if (!chooser_.watched(*call_class, inside.min)) return;
   if (!reviewed(call, *call_class)) return;
   if (!watched_) watch_arrivals();
   delay(call, charge_connecting());

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "choose/chooser.hpp"
 #include "latecomer/latecomer_mpi.h"
@@ -36,11 +37,11 @@ class AsyncProgress;
 /// Work that waits for the next call in which all ranks wait for each other: in others it would
 /// make them wait where the program lets them go.
 struct Due {
-  bool link = false;              // resources, for calls of an algorithm that was set
-  std::optional<Problem> review;  // of this problem's class
-  bool device = false;            // the ranks tell each other whether they pass device memory
+  bool link = false;             // resources, for calls of an algorithm that was set
+  std::vector<Problem> reviews;  // of these problems' classes, one in each call
+  bool device = false;           // the ranks tell each other whether they pass device memory
 
-  [[nodiscard]] bool any() const { return link || device || review.has_value(); }
+  [[nodiscard]] bool any() const { return link || device || !reviews.empty(); }
 };
 
 namespace stamps {

@@ -73,6 +73,9 @@ MPI_TEST(arrivals_and_network_are_checked) {
   std::vector<double> arrivals(static_cast<std::size_t>(context.ranks) + 1, 0.0);
   CHECK_EQ(latecomer_set_arrivals(comm, arrivals.data(), context.ranks + 1), MPI_ERR_ARG);
   CHECK_TEXT(last_error_names("arrivals"), last_error());
+  arrivals[0] = 1e19;
+  CHECK_EQ(latecomer_set_arrivals(comm, arrivals.data(), context.ranks), MPI_ERR_ARG);
+  CHECK_TEXT(last_error_names("from -1e18 to 1e18"), last_error());
   arrivals[0] = std::nan("");
   CHECK_EQ(latecomer_set_arrivals(comm, arrivals.data(), context.ranks), MPI_ERR_ARG);
   CHECK_EQ(latecomer_set_network(comm, "alpha=fast"), MPI_ERR_ARG);

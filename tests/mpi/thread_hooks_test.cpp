@@ -35,6 +35,32 @@ MPI_TEST(hooks_tell_who_will_be_late) {
   }
 }
 
+/// The order of combining depends on no report.
+MPI_TEST(hooks_change_nothing_in_reproducible_mode) {
+  if (!applies(context)) return;
+  const Kinds kinds;
+  std::vector<std::vector<Rank>> orders;
+  for (int late = 0; late < std::min(context.ranks, 2); ++late) {
+    const Communicator comm;
+    latecomer_set_reproducible(comm, 1);
+    latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree:segments=4");
+    latecomer_set_estimate(comm, "online");
+    if (context.rank == late) {
+      latecomer_compute_begin(comm);
+      sleep_for(0.02);
+      latecomer_compute_progress(comm, 0.001);  // 20 s to go
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; context.rank == 0 && late != 0 && i < 50; ++i) {
+      sleep_for(0.002);
+      latecomer_compute_begin(comm);
+    }
+    try_allreduce(comm, kinds.named("int sum"), {kMany, false, 0}, context.seed, "reproducible");
+    orders.push_back(state_of(comm).async_progress->prepared()->plan.order);
+  }
+  CHECK(orders.front() == orders.back());
+}
+
 MPI_TEST(hooks_that_are_wrong_cost_time_only) {
   const Kinds kinds;
   const Communicator comm;

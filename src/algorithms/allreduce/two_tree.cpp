@@ -78,7 +78,8 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
     return hockney_time(problem, with_eager_segments(problem, trees, segments, network), network);
   };
   const Count each = best_segments(problem.count / 2, [&](Count half) { return time(2 * half); });
-  plan.parameters.try_emplace("segments", time(1) <= time(2 * each) ? 1 : 2 * each);
+  const Count both = std::min(2 * each, max_segments(problem.count));
+  plan.parameters.try_emplace("segments", time(1) <= time(both) ? 1 : both);
 }
 
 /// One rank's part in both trees, in the order of the trees' steps.

@@ -46,12 +46,20 @@ Count number_of_waves(const Problem& problem, Count copies) {
 
 Count copies_of(const Plan& plan, const Nodes& nodes) { return has_cells(plan) ? nodes.most() : 1; }
 
+namespace {
+
+bool cells_fit(const Problem& problem, const Nodes& nodes) {
+  return waves_fit(problem, nodes.most(), 3 + nodes.most());
+}
+
+}  // namespace
+
 /// An operator that does not commute takes the vectors in the order of ranks, node by node.
 bool goes_in_waves(const Problem& problem, const Placement& placement) {
   if (!shares_nodes(placement) || problem.count == 0 || problem.element_bytes == 0) return false;
   if (problem.commutative) return waves_fit(problem, 1, 3);
   const Nodes nodes(placement, problem.ranks);
-  return nodes.contiguous() && waves_fit(problem, nodes.most(), 3 + nodes.most());
+  return nodes.contiguous() && cells_fit(problem, nodes);
 }
 
 std::vector<Problem> waves_among(const Plan& plan, const Nodes& nodes) {
@@ -88,7 +96,8 @@ void fill_lanes(Plan& plan, const Knowledge& knowledge) {
     // A driver adds and copies as each rank of its node does, besides it combines what comes.
     const Network& network = knowledge.network;
     const Seconds work = 2 * network.local_beta + network.gamma;
-    const double needed = std::ceil(work / std::max(network.beta, work / kMostLanes));
+    const double needed =
+        work > 0 ? std::ceil(work / std::max(network.beta, work / kMostLanes)) : 1;
     const Count bytes = plan.problem.bytes();
     lanes = std::min({static_cast<Count>(needed), bytes / kShortestLane,
                       std::max<Count>(2, bytes / kLongerLane)});
@@ -114,9 +123,13 @@ Parameter cells_parameter() {
           {}};
 }
 
-void fill_cells(Plan& plan) {
+void fill_cells(Plan& plan, const Placement& placement) {
   Count& cells = plan.parameters.try_emplace(std::string(kCells), 0).first->second;
-  cells = plan.problem.commutative ? std::min<Count>(cells, 1) : 1;
+  const Problem& problem = plan.problem;
+  if (cells > 0 && problem.commutative && goes_in_waves(problem, placement)) {
+    cells = cells_fit(problem, Nodes(placement, problem.ranks)) ? 1 : 0;
+  }
+  cells = problem.commutative ? std::min<Count>(cells, 1) : 1;
 }
 
 Count lanes_of(const Plan& plan) {

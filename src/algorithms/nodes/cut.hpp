@@ -40,7 +40,8 @@ inline constexpr Count kMostPieces = 64;
 [[nodiscard]] Parameter pieces_parameter();
 [[nodiscard]] Parameter cells_parameter();
 [[nodiscard]] Parameter lanes_parameter();
-void fill_cells(Plan& plan);
+/// Cells of long vectors would need more waves than there are flags: these have none.
+void fill_cells(Plan& plan, const Placement& placement);
 /// Several lanes where one process cannot fill the node's link, because it takes longer to combine
 /// what it receives than the link to bring it.
 void fill_lanes(Plan& plan, const Knowledge& knowledge);

@@ -121,7 +121,7 @@ std::vector<Problem> problems_among(const Plan& plan, const Nodes& nodes) {
 void fill_parameters(Plan& plan, const Knowledge& knowledge) {
   const Collective collective = plan.problem.collective;
   if (parted(collective)) return;
-  if (combines(collective)) fill_cells(plan);
+  if (combines(collective)) fill_cells(plan, knowledge.placement);
   if (rooted(collective)) {
     plan.parameters.try_emplace("segments", 0);
     return;

@@ -42,7 +42,13 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
   const OwnArithmetic arithmetic;
   state.lock.begin_call();
   Ending ending = carry_out_guarded(state, request, entered);
-  if (state.due.any() && synchronises(state, request)) ending = settle(state, ending);
+  if (state.due.any() && synchronises(state, request)) {
+    const std::uint64_t version = state.chooser.version();
+    ending = settle(state, ending);
+    if (ending.call_class != nullptr && state.chooser.version() != version) {
+      ending.call_class = &state.chooser.class_of(request.problem);  // others have its place
+    }
+  }
   record(state, request, ending, entered);
   if (!ending.decided) return ending;
   const Seconds inside = monotonic_clock() - entered;
@@ -59,7 +65,7 @@ int execute_shortcut(Shortcut& shortcut, CommState& state, const Call& call) {
   if (shortcut.call_class != nullptr) {
     if (timed)
       Chooser::note_inside(*shortcut.call_class, {entered, entered + shortcut.last_inside});
-    Chooser::watched(*shortcut.call_class, shortcut.last_inside);
+    state.chooser.watched(*shortcut.call_class, shortcut.last_inside);
   }
   shortcut.count(state.calls);
   ++(state.stats.*shortcut.counter);

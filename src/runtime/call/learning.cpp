@@ -12,6 +12,7 @@
 #include "algorithms/plans.hpp"
 #include "base/parse.hpp"
 #include "base/reproducible.hpp"
+#include "forecast/call_sequence.hpp"
 #include "runtime/call/host_buffers.hpp"
 #include "runtime/connection/blocking_channel.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
@@ -222,7 +223,9 @@ Ending review_in_time(CommState& state, const Problem& problem, Ending ending) {
   if (!defaults().waits_for_synchronising_calls || !rooted(problem.collective)) {
     return review_watched(state, problem, ending);
   }
-  state.due.review = problem;
+  const auto alike = [&](const Problem& due) { return class_key(due) == class_key(problem); };
+  std::vector<Problem>& due = state.due.reviews;
+  if (due.size() < Chooser::kMaxClasses && std::ranges::none_of(due, alike)) due.push_back(problem);
   Chooser::defer(*ending.call_class);
   return ending;
 }
@@ -278,12 +281,14 @@ bool synchronises(const CommState& state, const Request& request) {
 }
 
 Ending settle(CommState& state, Ending ending) {
-  const Due due = std::exchange(state.due, {});
-  if (due.review) {
+  Due due = std::exchange(state.due, {});
+  if (!due.reviews.empty()) {
+    const Problem problem = due.reviews.front();
+    state.due.reviews.assign(due.reviews.begin() + 1, due.reviews.end());
     Ending reviewed = ending;
-    reviewed.call_class = &state.chooser.class_of(*due.review);
-    if (!reviewed.call_class->active) {
-      reviewed = review_watched(state, *due.review, reviewed);
+    reviewed.call_class = state.chooser.known_class(problem);
+    if (reviewed.call_class != nullptr && !reviewed.call_class->active) {
+      reviewed = review_watched(state, problem, reviewed);
       if (reviewed.raise) return reviewed;
     }
   }

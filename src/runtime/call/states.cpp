@@ -47,7 +47,7 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   if (call_class == nullptr) return ending;
   const Seconds now = monotonic_clock();
   Chooser::note_inside(*call_class, {entered, now});
-  if (!Chooser::watched(*call_class, now - entered)) return ending;
+  if (!state.chooser.watched(*call_class, now - entered)) return ending;
   note_device_memory(state, request.call);
   return review_in_time(state, request.problem, ending);
 }

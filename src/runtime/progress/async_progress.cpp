@@ -158,7 +158,8 @@ PlanMessage AsyncProgress::plan_call(const CallSignature& signature) {
 /// The arrivals expected from earlier calls and from reports.
 std::vector<Seconds> AsyncProgress::arrivals_of(std::uint64_t call, const Problem& problem) {
   std::vector<Seconds> expected = state_.chooser.expect(problem);
-  if (!state_.chooser.policy().online) return expected;
+  const Policy& policy = state_.chooser.policy();
+  if (!policy.online || policy.reproducible) return expected;
   return sequencer_.blend(call, std::move(expected), state_.resources->clocks.now());
 }
 

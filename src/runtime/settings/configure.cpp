@@ -85,7 +85,7 @@ void check_ranks(const CommState& state, int ranks) {
 }
 
 [[noreturn]] void refuse_arrival(Seconds seconds) {
-  throw Error("arrival", format_number(seconds), "a finite number of seconds");
+  throw Error("arrival", format_number(seconds), "a number of seconds from -1e18 to 1e18");
 }
 
 /// True if latecomer executes such calls in any case.
@@ -96,6 +96,7 @@ bool handles(const Choice& choice) {
 /// Forgets all that was learned about calls.
 void forget_calls(CommState& state) {
   state.chooser.forget();
+  state.due.reviews.clear();
   state.shortcuts.clear();
 }
 
@@ -171,7 +172,7 @@ void set_arrivals(CommState& state, const Seconds* arrivals, int ranks) {
         "arrivals cannot be set while the estimate is \"online\": set the estimate to \"given\"");
   }
   for (int i = 0; i < ranks; ++i) {
-    if (!std::isfinite(arrivals[i])) refuse_arrival(arrivals[i]);
+    if (!(std::abs(arrivals[i]) <= 1e18)) refuse_arrival(arrivals[i]);
   }
   give({arrivals, arrivals + ranks});
 }

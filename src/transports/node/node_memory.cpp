@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 
+#include "base/error.hpp"
 #include "protocol/transport.hpp"
 #include "schedule/program.hpp"
 
@@ -58,6 +60,10 @@ NodeRoom NodeMemory::room_for(std::int32_t flags, std::size_t bytes) {
 }
 
 void* NodeMemory::reserve(std::int32_t flags, std::size_t bytes) {
+  if (flags > kMaxNodeFlags) {
+    throw Error("flags of a plan", std::to_string(flags),
+                "at most " + std::to_string(kMaxNodeFlags));
+  }
   if (flags > reserved_flags_) {
     memory_.reserve(parts_.flags, static_cast<std::size_t>(flags) * sizeof(Flag));
     reserved_flags_ = flags;

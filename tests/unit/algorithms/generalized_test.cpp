@@ -118,6 +118,18 @@ TEST(Generalized, DoublesWhereTwoDividesTheRanks) {
   }
 }
 
+/// However small a piece is asked for, programs stay short.
+TEST(Generalized, HasALeastPiece) {
+  constexpr Count kLong = Count{1} << 28;
+  const Plan plan = plan_of("generalized:piece=1", 8, kLong);
+  EXPECT_EQ(plan.parameters.at("piece"), kLong >> 16);
+  EXPECT_EQ(plan_of("generalized:piece=1", 8, 64).parameters.at("piece"), 1);
+  EXPECT_EQ(plan_of("generalized:piece=0", 8, kLong).parameters.at("piece"), 0);
+  Plan other = plan;
+  other.table[1] = 1;
+  EXPECT_THROW(check_plan(other), Error);
+}
+
 TEST(Generalized, TakesTheNearestNumberOfSteps) {
   EXPECT_EQ(plan_of("generalized:steps=1", 48, 48).parameters.at("steps"), 8);
   EXPECT_EQ(plan_of("generalized:steps=1:rounding=any", 48, 48).parameters.at("steps"), 6);

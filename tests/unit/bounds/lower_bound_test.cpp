@@ -55,6 +55,39 @@ TEST(Bound, LatePartsNeedAllRoundsAfterTheyLeft) {
   EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(9, 0.0), {.alpha = 100, .beta = 1, .ports = 2}), 200);
 }
 
+/// Parts of different lengths: those that come at some time or later have to reach each node then.
+TEST(Bound, AllGathersOfAnyPartsAreAtLeastTheirDefinition) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    const Rank ranks = 2 + static_cast<Rank>(random.below(12));
+    Problem problem{Collective::allgather, ranks, 0, 4};
+    std::vector<Seconds> arrivals;
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      problem.parts.push_back(static_cast<Count>(random.below(50)));
+      problem.count += problem.parts.back();
+      arrivals.push_back(static_cast<double>(random.below(4)));
+    }
+    const Network network{.alpha = 0, .beta = 0.01, .per_node = 1 + static_cast<Rank>(seed % 3)};
+    const Seconds last = *std::max_element(arrivals.begin(), arrivals.end());
+    Seconds least = last;
+    for (Rank node = 0; node < ranks; node += network.per_node) {
+      for (const Seconds since : arrivals) {
+        Count bytes = 0;
+        for (Rank rank = 0; rank < ranks; ++rank) {
+          const bool counts = network.node(rank) != network.node(node) &&
+                              arrivals[static_cast<std::size_t>(rank)] >= since;
+          bytes += counts ? 4 * problem.parts[static_cast<std::size_t>(rank)] : 0;
+        }
+        least = std::max(least, since + network.beta * static_cast<double>(bytes));
+      }
+    }
+    // Nobody tells others of parts in less time than it takes to receive them.
+    EXPECT_GE(least_after_last(problem, arrivals, network, Progress::background),
+              least - last - 1e-12);
+  }
+}
+
 /// Half of the ranks late by half a vector: they could have received in the meantime.
 TEST(Bound, BackgroundProgressLowersIt) {
   const Network network{.alpha = 0, .beta = 1, .eager_limit = 0};

@@ -82,7 +82,7 @@ std::vector<std::uint64_t> ends_of_blocks(std::uint64_t calls) {
     const bool ends_block = !left && chooser.decide(problem, call_class).ends_block;
     Chooser::note_inside(*call_class, {now, now + 1e-3});
     now += 2e-3;
-    if (left && Chooser::watched(*call_class, 1e-3))
+    if (left && chooser.watched(*call_class, 1e-3))
       (void)chooser.reviewed(*call_class, problem, chooser.review(*call_class, true));
     if (!ends_block) continue;
     ends.push_back(call);

@@ -55,6 +55,19 @@ TEST(DecisionsByRule, ARuleForTheLibraryNeedsNoClass) {
   EXPECT_EQ(chooser.calm_choice(kCall).algorithm->name, "native");
 }
 
+/// One rank may have set another one before the others.
+TEST(DecisionsByRule, TheNetworkIsTheAgreedOne) {
+  Chooser chooser = chooser_with(rules_of(std::string(kLate) + R"({"alg": "native"})"));
+  chooser.agree_on_network();
+  const Seconds transfer = chooser.agreed_network().transfer(kCall.bytes());
+  const std::vector<Seconds> arrivals{0, 0, 0, 2 * transfer};
+  EXPECT_NE(decide(chooser, arrivals).plan, nullptr);
+  chooser.policy().network.beta *= 100;
+  EXPECT_NE(decide(chooser, arrivals).plan, nullptr);
+  chooser.agree_on_network();
+  EXPECT_EQ(decide(chooser, arrivals).plan, nullptr);
+}
+
 TEST(DecisionsByRule, ArrivalsChoose) {
   Chooser chooser = chooser_with(rules_of(std::string(kLate) + R"({"alg": "native"})"));
   EXPECT_TRUE(chooser.chooses(kCall));  // the library's calls are watched

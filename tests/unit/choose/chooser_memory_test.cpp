@@ -48,6 +48,40 @@ TEST(Chooser, ForgetsClassesWhereThereAreTooMany) {
   EXPECT_NE(world.chooser.version(), version);
 }
 
+/// Also a class of which all calls go to the library.
+TEST(Chooser, KeepsClassesInUse) {
+  World world;
+  const Problem often{Collective::allreduce, 16, 2, 4};
+  constexpr int kCalls = 2 * static_cast<int>(Chooser::kMaxClasses);
+  Count count = 64;
+  for (int i = 0; i < kCalls; ++i) {
+    world.call(often, same);
+    count += count / 4;
+    world.chooser.class_of({Collective::allreduce, 16, count, 4});
+  }
+  EXPECT_FALSE(world.chooser.class_of(often).active);
+  EXPECT_EQ(world.chooser.class_of(often).calls, static_cast<std::uint64_t>(kCalls));
+}
+
+TEST(Chooser, KeepsNoMoreClassesForAnnouncedCalls) {
+  World world;
+  Count count = 64;
+  for (std::size_t i = 0; i < 2 * Chooser::kMaxClasses; ++i) {
+    count += count / 4;
+    const Problem problem{Collective::allreduce, 16, count, 4};
+    (void)world.chooser.expect(problem);
+    world.chooser.adopt(problem, native_row(Collective::allreduce), 0);
+    EXPECT_NE(world.chooser.known_class(problem), nullptr);
+  }
+  count = 64;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < 2 * Chooser::kMaxClasses; ++i) {
+    count += count / 4;
+    kept += world.chooser.known_class({Collective::allreduce, 16, count, 4}) != nullptr ? 1 : 0;
+  }
+  EXPECT_LE(kept, Chooser::kMaxClasses / 2 + 1);  // each beside its announced calls'
+}
+
 // --- Agreement ---
 
 TEST(ChooserSeries, ChoosesTheSameWhenToldTheSame) {

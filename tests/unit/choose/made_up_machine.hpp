@@ -151,7 +151,7 @@ class World {
     const Seconds taken = seconds ? seconds("native") : balanced(problem) * machine("native");
     time += taken;
     moving += taken;
-    if (of == nullptr || !Chooser::watched(*of, taken)) return "native";
+    if (of == nullptr || !chooser.watched(*of, taken)) return "native";
     ++reviews;
     if (chooser.reviewed(*of, problem, chooser.review(*of, true)) && !chooser.watch()) {
       chooser.connected(1);

@@ -52,10 +52,40 @@ TEST(Chooser, MakesNoLinkWhereThereIsNoRoom) {
   World world;
   CallClass& of = world.chooser.class_of(kProblem);
   for (int i = 0; i < 100; ++i) {
-    if (!Chooser::watched(of, 1)) continue;
+    if (!world.chooser.watched(of, 1)) continue;
     EXPECT_FALSE(world.chooser.reviewed(of, kProblem, world.chooser.review(of, false)));
   }
-  EXPECT_TRUE(Chooser::watched(of, 1) || !of.active);
+  EXPECT_TRUE(world.chooser.watched(of, 1) || !of.active);
+}
+
+/// As where a rule, or another communicator's knowledge, has replaced a class that was due.
+TEST(Chooser, AReviewOfNoCallDecidesNothing) {
+  World world;
+  CallClass& of = world.chooser.class_of(kProblem);
+  EXPECT_FALSE(world.chooser.reviewed(of, kProblem, world.chooser.review(of, true)));
+  EXPECT_FALSE(of.active);
+  EXPECT_GT(of.next_event, of.calls);
+  EXPECT_EQ(world.chooser.state_hash(), 0U);
+}
+
+/// A review has left the next calls to the library.
+TEST(Chooser, NewGivenArrivalsDoNotUndoAReview) {
+  World world;
+  warm_up(world);
+  CallClass& of = world.chooser.class_of(kProblem);
+  world.overhead = 3;
+  for (int i = 0; i < 2000 && of.futile_reviews < 2; ++i) world.call(kProblem, same);
+  ASSERT_EQ(of.futile_reviews, 2U);
+  ASSERT_GT(of.reviewed, of.calls);
+  const std::uint64_t until = of.next_event;
+  for (int i = 0; i < 4; ++i) {
+    world.chooser.expect_anew();
+    EXPECT_EQ(of.next_event, until);
+    world.call(kProblem, same);
+  }
+  of.next_event = of.reviewed = of.calls;
+  world.chooser.expect_anew();
+  EXPECT_EQ(of.next_event, 0U);
 }
 
 /// The cost of the last call is heard when a new network has made its candidates' prices void.

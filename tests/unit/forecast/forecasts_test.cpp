@@ -119,6 +119,23 @@ TEST(Forecasts, HistoriesInUseStayAndIdleOnesGo) {
   EXPECT_LT(count(0, kKinds), kKinds);
 }
 
+/// More kinds of calls than there is room for, of which the last one alone has a late rank.
+TEST(Forecasts, CallsThatShowNobodyLateMakeRoom) {
+  constexpr Rank kRanks = 256;
+  constexpr CallKey kKinds = 24;
+  Forecasts forecasts(kRanks);
+  const Observation together{Times(kRanks), {}};
+  Observation late = together;
+  late.arrivals[7] = 1;
+  for (int round = 0; round < 200; ++round) {
+    for (CallKey key = 1; key <= kKinds; ++key) {
+      forecasts.observe({key}, key == kKinds ? late : together);
+    }
+  }
+  ASSERT_EQ(forecasts.expect({kKinds}).size(), static_cast<std::size_t>(kRanks));
+  EXPECT_GT(forecasts.expect({kKinds})[7], 0.5);
+}
+
 /// The most memory for `kinds` kinds of calls, some of them twice in the loop.
 std::size_t memory(Rank ranks, int kinds, int rounds) {
   Forecasts forecasts(ranks);

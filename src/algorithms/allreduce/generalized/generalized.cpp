@@ -60,9 +60,10 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.problem.exact = rounding == static_cast<Count>(Rounding::any);
   Design design;
   if (plan.problem.ranks > 1) {
-    design =
-        cheapest({groups(plan), asked(plan, "steps"), asked(plan, "piece"), plan.problem.exact},
-                 plan.problem, knowledge.network);
+    std::optional<Count> piece = asked(plan, "piece");
+    if (piece && *piece > 0) piece = std::max(*piece, least_piece(plan.problem));
+    design = cheapest({groups(plan), asked(plan, "steps"), piece, plan.problem.exact}, plan.problem,
+                      knowledge.network);
     Factors group;
     for (const Level& level : design.levels) group.push_back(level.order);
     plan.parameters["group"] = encode_factors(group);
@@ -95,7 +96,11 @@ LATECOMER_ROW(allreduce, generalized) {
                 {},
                 false,
                 TakenOver::as_it_is},
-               {"piece", "most elements of a message, 0: no limit; default: by the cost", 0, {}},
+               {"piece",
+                "most elements of a message, 0: no limit; default: by the cost; never below a"
+                " 65536th of the vector",
+                0,
+                {}},
                {"rounding",
                 "any: ranks may combine in different orders, and get different bits; default same"
                 " unless the operator is exact, as bitwise ones are",

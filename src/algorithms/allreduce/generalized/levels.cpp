@@ -1,7 +1,9 @@
 #include "algorithms/allreduce/generalized/levels.hpp"
 
 #include <algorithm>
+#include <string>
 
+#include "algorithms/segments.hpp"
 #include "base/error.hpp"
 
 namespace latecomer::allreduce {
@@ -54,7 +56,18 @@ std::vector<Count> to_table(const Design& design) {
 
 void check_levels(const Plan& plan) {
   if (!plan.order.empty()) throw Error("order", "one", "none, for " + plan.algorithm);
-  (void)from_table(plan.table, plan.problem.ranks);
+  const Design design = from_table(plan.table, plan.problem.ranks);
+  for (const Count piece : {design.reduce_piece, design.distribute_piece}) {
+    const Count least = least_piece(plan.problem);
+    if (piece > 0 && piece < least) {
+      throw Error("piece", std::to_string(piece), "at least " + std::to_string(least));
+    }
+  }
+}
+
+Count least_piece(const Problem& problem) {
+  const Count most = max_segments(problem.count);
+  return (problem.count + most - 1) / most;
 }
 
 Design from_table(const std::vector<Count>& table, Rank ranks) {

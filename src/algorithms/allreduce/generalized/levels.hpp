@@ -141,6 +141,9 @@ struct Step {
 /// Throws Error if the plan's table holds no design for its ranks, or the plan has an order.
 void check_levels(const Plan& plan);
 
+/// The least number of elements of a message where messages are limited: programs stay short.
+[[nodiscard]] Count least_piece(const Problem& problem);
+
 // Writes one rank's operations in all levels of a design (levels.hpp).
 
 void build_levels(const Plan& plan, const Design& design, Builder& builder);

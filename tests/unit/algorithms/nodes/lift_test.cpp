@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
+#include "algorithms/nodes/cut.hpp"
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "price/price.hpp"
@@ -33,6 +35,28 @@ Count number_of(std::string_view among) {
     return std::ranges::find(each.choices, among) - each.choices.begin();
   }
   return -1;
+}
+
+/// Each rank has a part of the buffer only where waves of that length have flags enough.
+TEST(Lift, VectorsTooLongForCellsHaveNone) {
+  for (const Rank per_node : {2, 16, 64, 128}) {
+    for (const Count count : {Count{1000}, Count{100'000}, Count{2'000'000}, Count{8'000'000},
+                              Count{10'000'000}, Count{200'000'000}}) {
+      SCOPED_TRACE(std::to_string(per_node) + " a node, " + std::to_string(count));
+      const Problem problem{Collective::allreduce, 2 * per_node, count, 4};
+      Knowledge knowledge{{}, kGigabit};
+      knowledge.placement = consecutive_placement(problem.ranks, per_node);
+      const Plan plan = make_plan(find_algorithm(problem.collective, "nodes"), problem,
+                                  {{"cells", 1}}, knowledge);
+      const Nodes nodes(plan.placement, problem.ranks);
+      const Cut cut(plan, nodes);
+      const Count cells = plan.parameters.at("cells");
+      EXPECT_GE(cut.slices, 1);
+      EXPECT_LE(cut.waves * cut.lanes * cut.pieces * (2 + cut.slices + cells * per_node),
+                kMaxNodeFlags);
+      EXPECT_EQ(cells, count < 1'000'000 ? 1 : plan.parameters.at("cells"));
+    }
+  }
 }
 
 /// The parts of the sum of a node whose last rank is late are ready within microseconds, in an
