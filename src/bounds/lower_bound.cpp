@@ -36,14 +36,21 @@ Count part_bytes(const Call& call, Rank rank) {
   return count * problem.element_bytes;
 }
 
+std::vector<Rank> latest_first(const Call& call) {
+  std::vector<Rank> ranks(static_cast<std::size_t>(call.problem.ranks));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::ranges::sort(ranks, std::greater<>{}, [&](Rank rank) { return call.arrivals[rank]; });
+  return ranks;
+}
+
 /// The earliest time at which a node can have all other nodes' parts: those of ranks that arrive at
 /// t or later are received after t, and where nothing is received early, all are received after the
-/// node's first arrival. `latest_first`: the ranks.
-Seconds collecting(const Call& call, Rank node, const std::vector<Rank>& latest_first) {
+/// node's first arrival. `ranks`: the latest first.
+Seconds collecting(const Call& call, Rank node, const std::vector<Rank>& ranks) {
   interruption_point();
   Seconds least = call.last();
   Count elsewhere = 0;  // bytes of the parts of other nodes' ranks so far
-  for (const Rank rank : latest_first) {
+  for (const Rank rank : ranks) {
     if (call.network.node(rank) != node) elsewhere += part_bytes(call, rank);
     least = std::max(least, call.arrivals[rank] + passing(elsewhere, call.network));
   }
@@ -81,11 +88,9 @@ Seconds allgather_bound(const Call& call) {
     const Count bytes = part_bytes(call, rank);
     least = std::max(least, call.arrivals[rank] + telling(bytes, call.nodes.size(), call.network));
   }
-  std::vector<Rank> latest_first(static_cast<std::size_t>(call.problem.ranks));
-  std::iota(latest_first.begin(), latest_first.end(), 0);
-  std::ranges::sort(latest_first, std::greater<>{}, [&](Rank rank) { return call.arrivals[rank]; });
+  const std::vector<Rank> ranks = latest_first(call);
   for (Rank node = 0; node < static_cast<Rank>(call.nodes.size()); ++node) {
-    least = std::max(least, collecting(call, node, latest_first));
+    least = std::max(least, collecting(call, node, ranks));
   }
   return least;
 }
@@ -104,20 +109,23 @@ Seconds bcast_bound(const Call& call) {
 }
 
 Seconds gather_bound(const Call& call) {
-  return collecting(call, call.network.node(call.problem.root));
+  return collecting(call, call.network.node(call.problem.root), latest_first(call));
 }
 
 Seconds scatter_bound(const Call& call) {
   const Problem& problem = call.problem;
   const Rank home = call.network.node(problem.root);
-  const Seconds start = first_of_all(call);
-  const Count leaving = parts_elsewhere(call, home, start);
+  std::vector<Count> parts(call.nodes.size());  // bytes, by node
+  for (Rank rank = 0; rank < problem.ranks; ++rank) {
+    parts[static_cast<std::size_t>(call.network.node(rank))] += part_bytes(call, rank);
+  }
+  const Count leaving = problem.bytes() - parts[static_cast<std::size_t>(home)];
   Seconds least =
       std::max(call.last(), call.arrivals[problem.root] + passing(leaving, call.network));
   if (call.early) return least;
   for (Rank node = 0; node < static_cast<Rank>(call.nodes.size()); ++node) {
     if (node == home) continue;
-    const Count bytes = problem.bytes() - parts_elsewhere(call, node, start);
+    const Count bytes = parts[static_cast<std::size_t>(node)];
     least = std::max(least, call.nodes[node].first + passing(bytes, call.network));
   }
   return least;
