@@ -18,7 +18,8 @@ constexpr Count kMostHops = 20'000;  // of one kind, to limit the time of planni
 constexpr Count kMostTried = 48;     // blocks; where there are so few, fewer may make shorter trees
 constexpr Count kMostBlocks = 4096;  // that a user can ask for
 constexpr Rank kMaxRanks = 128;      // where planning takes some milliseconds at most
-constexpr double kFewestBlocks = 8;  // where fewer are best, other algorithms are faster
+constexpr Rank kMaxGathering = 1024;  // an all-gather has as many hops as pairs of ranks
+constexpr double kFewestBlocks = 8;   // where fewer are best, other algorithms are faster
 
 /// The time from each rank's arrival to the last one, seconds.
 std::vector<Seconds> before_last(const std::vector<Seconds>& arrivals, Rank ranks) {
@@ -208,6 +209,10 @@ void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
 void check_blocks_of_owners(const Plan& plan) {
   const Count ranks = plan.problem.ranks;
   if (combines_of(plan) == Combines::no) {
+    if (ranks > kMaxGathering) {
+      throw Error("ranks", std::to_string(ranks),
+                  "at most " + std::to_string(kMaxGathering) + " for " + plan.algorithm);
+    }
     const Count most = std::max(ranks, kMostBlocks);
     if (blocks_of(plan) <= most && blocks_of(plan) % ranks == 0) return;
     throw Error("blocks", std::to_string(blocks_of(plan)),

@@ -193,6 +193,15 @@ TEST(EarlyOwners, HasNoMoreBlocksThanElementsOrThanCanBePlanned) {
   EXPECT_EQ(blocks(1 << 20, 77), 77);
 }
 
+TEST(EarlyOwners, AnAllGatherOfMoreRanksIsRefused) {
+  const Algorithm& row = find_algorithm(Collective::allgather, "online_owners");
+  const auto plan_of = [&](Rank ranks) {
+    return make_plan(row, {Collective::allgather, ranks, Count{ranks} * 8, 4}, {}, {});
+  };
+  EXPECT_EQ(plan_of(1024).problem.ranks, 1024);
+  EXPECT_THROW((void)plan_of(1025), Error);
+}
+
 TEST(EarlyOwners, IsNoCandidateWhereItDoesNotPay) {
   const Algorithm& row = find_algorithm(Collective::allreduce, "early_owners");
   const Network network;
