@@ -64,13 +64,19 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const int steps = argc > 1 ? atoi(argv[1]) : 40;
   const double least = argc > 2 ? atof(argv[2]) : 10, most = argc > 3 ? atof(argv[3]) : 50;
+  if (ranks > side) {
+    if (rank == 0) fprintf(stderr, "stencil: %d ranks; right would be at most %d\n", ranks, side);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
   const int first = side * rank / ranks;
   const int rows = side * (rank + 1) / ranks - first;
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   for (int step = 0; step < steps; ++step) {
     deposit(step, rank, ranks);
-    const struct timespec pause = {0, (long)(load(step, rank, least, most) * 1e6)};
+    const double seconds = load(step, rank, least, most) / 1e3;
+    const struct timespec pause = {(time_t)seconds,
+                                   (long)(1e9 * (seconds - (double)(time_t)seconds))};
     nanosleep(&pause, NULL);
     MPI_Allreduce(warmth, all_warmth, side * side, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < rows * side; ++i) grid[side + i] += all_warmth[first * side + i];
