@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "algorithms/plans.hpp"
+#include "base/reproducible.hpp"
 #include "reference/reference.hpp"
 
 namespace latecomer {
