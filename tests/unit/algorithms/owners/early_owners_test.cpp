@@ -9,6 +9,7 @@
 #include "algorithms/owners/timetable.hpp"
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
+#include "base/error.hpp"
 #include "base/reproducible.hpp"
 #include "patterns/powers.hpp"
 #include "price/price.hpp"
