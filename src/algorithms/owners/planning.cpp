@@ -196,6 +196,10 @@ void plan_blocks_of_owners(Plan& plan, const Knowledge& knowledge) {
   plan.parameters["blocks"] = std::min(blocks, most_blocks(plan.problem));
   if (combines_of(plan) == Combines::yes) return;
   const Count ranks = plan.problem.ranks;
+  if (ranks > kMaxGathering) {
+    throw Error("ranks", std::to_string(ranks),
+                "at most " + std::to_string(kMaxGathering) + " for " + plan.algorithm);
+  }
   const Count longest = std::max<Count>(1, transfers::longest_part(plan.problem));
   const Count pieces = std::max<Count>(1, (std::min(blocks, kMostBlocks) + ranks / 2) / ranks);
   plan.parameters["blocks"] = ranks * std::min(pieces, longest);
@@ -209,10 +213,6 @@ void plan_arrivals_of_owners(Plan& plan, const std::vector<Seconds>& arrivals,
 void check_blocks_of_owners(const Plan& plan) {
   const Count ranks = plan.problem.ranks;
   if (combines_of(plan) == Combines::no) {
-    if (ranks > kMaxGathering) {
-      throw Error("ranks", std::to_string(ranks),
-                  "at most " + std::to_string(kMaxGathering) + " for " + plan.algorithm);
-    }
     const Count most = std::max(ranks, kMostBlocks);
     if (blocks_of(plan) <= most && blocks_of(plan) % ranks == 0) return;
     throw Error("blocks", std::to_string(blocks_of(plan)),

@@ -64,7 +64,7 @@ TEST(Pricer, KeepsThePricesOfSeveralArrivals) {
       EXPECT_EQ(pricer.candidates(call_class, problem, late(rank)).size(), candidates[rank - 1]);
     }
   }
-  EXPECT_EQ(pricer.candidates(call_class, problem, late(5)).size(), 2U);  // without their prices
+  EXPECT_LT(pricer.candidates(call_class, problem, late(5)).size(), candidates[0]);  // no prices
   EXPECT_EQ(pricer.candidates(call_class, problem, late(1)).size(), candidates[0]);
 }
 
