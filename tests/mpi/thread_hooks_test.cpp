@@ -55,7 +55,10 @@ MPI_TEST(hooks_change_nothing_in_reproducible_mode) {
       sleep_for(0.002);
       latecomer_compute_begin(comm);
     }
-    try_allreduce(comm, kinds.named("int sum"), {kMany, false, 0}, context.seed, "reproducible");
+    // So long that it is announced on the network that is assumed then.
+    try_allreduce(comm, kinds.named("int sum"), {32 * kMany, false, 0}, context.seed,
+                  "reproducible");
+    CHECK(state_of(comm).async_progress->prepared() != nullptr);
     orders.push_back(state_of(comm).async_progress->prepared()->plan.order);
   }
   CHECK(orders.front() == orders.back());
