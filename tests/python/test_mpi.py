@@ -1,8 +1,10 @@
 """MPI libraries: found, told apart, and started on this machine."""
 
+import errno
 import os
+import signal
+import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -111,15 +113,74 @@ def test_a_deadline_kills_every_local_rank_and_names_it(name):
     wait_until(lambda: not any(mark in command_line(pid) for pid in processes.all_pids()))
 
 
-def test_a_stubborn_tree_is_killed_too():
-    child = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
+def started_family():
+    """A process, and the ids below it: of one that ignores the request to end."""
+    ignore = "signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True)"
+    child = f"import signal, time; {ignore}; time.sleep(3600)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    started = processes.start([sys.executable, "-c", parent])
-    wait_until(lambda: processes.descendants(started.pid))
-    family = processes.descendants(started.pid)
-    time.sleep(0.3)  # until it ignores the signal
+    started = subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE)
+    assert started.stdout.readline()
+    return started, processes.descendants(started.pid)
+
+
+def test_a_stubborn_tree_is_killed_too():
+    started, family = started_family()
     processes.stop(started)
     wait_until(lambda: not any(map(command_line, family)))  # a zombie has none
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSYS, "none"), OSError(errno.EMFILE, "many")])
+def test_a_family_is_killed_without_handles_of_processes(error, monkeypatch):
+    def refused(_pid):
+        raise error
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    started, family = started_family()
+    processes.stop(started)
+    wait_until(lambda: not any(map(command_line, family)))
+
+
+def test_an_interruption_while_a_family_ends_kills_it(monkeypatch):
+    started, family = started_family()
+    wait = started.wait
+
+    def interrupted(timeout=None):
+        if timeout is not None:
+            raise KeyboardInterrupt
+        return wait()
+
+    monkeypatch.setattr(started, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        processes.stop(started)
+    assert started.returncode is not None
+    wait_until(lambda: not any(map(command_line, family)))
+
+
+def test_a_process_that_has_the_id_of_an_ended_one_is_not_killed(monkeypatch):
+    started, (child,) = started_family()
+    ticks = iter(["before", "after"])
+    monkeypatch.setattr(processes, "_started", lambda _pid: next(ticks))
+    processes.stop(started)
+    assert command_line(child)
+    monkeypatch.undo()
+    os.kill(child, signal.SIGKILL)
+
+
+def test_a_process_that_may_not_be_killed_leaves_the_others_to_be(monkeypatch):
+    started, (child,) = started_family()
+    other = subprocess.Popen(["sleep", "3600"])
+    kill = os.kill
+
+    def of_another_user(pid, number):
+        if pid == child:
+            raise PermissionError
+        kill(pid, number)
+
+    monkeypatch.setattr(processes, "descendants", lambda _root: [child, other.pid])
+    monkeypatch.setattr(os, "kill", of_another_user)
+    processes.stop(started)
+    assert other.wait() == -signal.SIGKILL
+    kill(child, signal.SIGKILL)
 
 
 def test_signals_become_shell_exit_codes():

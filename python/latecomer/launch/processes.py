@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -98,19 +99,22 @@ def exit_code(returned: int) -> int:
 
 
 def stop(child: subprocess.Popen[bytes]) -> None:
-    """End `child` and all that it started; do nothing if it has ended."""
+    """End `child` and all that it started, also if interrupted; do nothing if it has ended."""
     if child.poll() is not None:
         return
-    # Before the launcher dies, since orphans lose their parent; handles, since ids are used again.
-    family = list(filter(None, map(_handle, descendants(child.pid))))
-    child.terminate()
+    family: dict[int, str] = {}
     try:
+        # Before the launcher dies, since orphans lose their parent.
+        family.update((pid, _started(pid)) for pid in descendants(child.pid))
+        child.terminate()
         child.wait(_GRACE_S)
     except subprocess.TimeoutExpired:
-        child.kill()
+        pass
+    finally:
+        child.kill()  # nothing happens if it has ended
+        for pid, started in family.items():
+            _kill(pid, started)
         child.wait()
-    for handle in family:
-        _kill(handle)
 
 
 def descendants(root: int) -> list[int]:
@@ -143,27 +147,30 @@ def name_of(pid: int) -> str:
 
 
 def _parent(pid: int) -> int:
+    stat = _stat(pid)
+    return int(stat[1]) if stat else 0
+
+
+def _started(pid: int) -> str:
+    """When the process began, in ticks: ids are used again."""
+    stat = _stat(pid)
+    return stat[19] if stat else ""
+
+
+def _stat(pid: int) -> list[str]:
+    """What /proc says of the process, from its state on; empty: it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
-        return 0
-    return int(stat.rpartition(")")[2].split()[1])  # the name may hold blanks and brackets
+        return []
+    return stat.rpartition(")")[2].split()  # the name may hold blanks and brackets
 
 
-def _handle(pid: int) -> int | None:
-    try:
-        return os.pidfd_open(pid)
-    except ProcessLookupError:
-        return None
-
-
-def _kill(handle: int) -> None:
-    try:
-        signal.pidfd_send_signal(handle, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    finally:
-        os.close(handle)
+def _kill(pid: int, started: str) -> None:
+    """Kill the process, unless another one has its id by now."""
+    if _started(pid) == started:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _deadline_error(deadline: float | None, names: list[str]) -> DeadlineError:
