@@ -1,6 +1,8 @@
 """`latecomer run`: what is wrong or without effect is refused before a job starts."""
 
 import json
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,54 @@ def test_ranks_that_did_something_else_are_noticed(
     assert f"LATECOMER={mode}" in words
     assert said in ended.unlike
     assert bool(ended.unlike) == bool(said)
+
+
+def folder_of_summary(launcher, monkeypatch, error=None):
+    """The folder that the ranks of a run write their summary into."""
+    seen = []
+
+    def ranks(words, *, env, deadline, quiet):
+        seen.append(Path(env["LATECOMER_SUMMARY"]).parent)
+        assert seen[0].is_dir()
+        if error:
+            raise error
+        return 0
+
+    monkeypatch.setattr(processes, "run", ranks)
+    with suppress(KeyboardInterrupt):
+        run_once([str(launcher), "./app"], Wishes(), off=False, deadline=None)
+    assert not seen[0].exists()
+    return seen[0]
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt()])
+def test_ranks_of_other_hosts_see_the_folder_of_the_summary(error, launcher, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = folder_of_summary(launcher, monkeypatch, error)
+    assert folder.parent == tmp_path
+    assert folder.name.startswith(".latecomer-")
+
+
+def test_where_nothing_can_be_written_the_summary_is_in_the_usual_folder(launcher, monkeypatch):
+    monkeypatch.chdir("/proc")
+    assert folder_of_summary(launcher, monkeypatch).parent == Path(tempfile.gettempdir())
+
+
+@pytest.mark.parametrize("code", [0, 3])
+@pytest.mark.parametrize("more", [[], ["--compare"]])
+def test_ranks_that_traced_had_the_library(code, more, launcher, tmp_path, monkeypatch, capsys):
+    def ranks(words, *, env, deadline, quiet):
+        Files(3).write(Path(env["LATECOMER_TRACE"]), *arrivals_and_exits(12, 3))
+        return code
+
+    monkeypatch.setattr(processes, "run", ranks)
+    words = ["run", *more, "--trace", str(tmp_path / "t"), "--", str(launcher), "./app"]
+    cli.run(words)
+    told = " ".join(capsys.readouterr().err.split())
+    assert "no rank had the library" not in told
+    assert "before any rank began MPI" not in told
+    if not (more and code):
+        assert f"ended with {code}, and rank 0 has told nothing here" in told
 
 
 def test_observing_is_not_compared_with_observing(launcher, monkeypatch, capsys):

@@ -70,6 +70,7 @@ class Ended:
     begun: bool = False  # a rank began MPI with the library
     why: str = ""  # it was inactive, if that was told
     unlike: str = ""  # the ranks did something else than was asked
+    trace: Path | None = None  # the folder that it was to trace into
 
 
 def run_once(
@@ -84,7 +85,7 @@ def run_once(
 
     Raises LaunchError for a launcher that is not known.
     """
-    with tempfile.TemporaryDirectory(prefix="latecomer-run-") as folder:
+    with _folder() as folder:
         summary = Path(folder) / "summary.json"
         if off:  # a site's module or plug-in may preload the library
             named = {"LATECOMER": "off", "LATECOMER_SUMMARY": str(summary)}
@@ -100,9 +101,21 @@ def run_once(
         seconds = time.monotonic() - begin
         told = _read(summary)
     if told is None or not told.get("active"):
-        return Ended(code, seconds, None, told is not None, str((told or {}).get("why", "")))
+        why = str((told or {}).get("why", ""))
+        return Ended(code, seconds, None, told is not None, why, trace=wishes.trace)
     unlike = _unlike(told.get("observes"), wishes, off=off)
-    return Ended(code, seconds, told if "ranks" in told else None, True, unlike=unlike)
+    job = told if "ranks" in told else None
+    return Ended(code, seconds, job, True, unlike=unlike, trace=wishes.trace)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for a run: here, where the ranks of all hosts see it, or else in /tmp."""
+    prefix = ".latecomer-run-"
+    try:
+        here = Path.cwd()
+        return tempfile.TemporaryDirectory(prefix=prefix, dir=here, ignore_cleanup_errors=True)
+    except OSError:
+        return tempfile.TemporaryDirectory(prefix=prefix)
 
 
 def _unlike(observed: bool | None, wishes: Wishes, *, off: bool) -> str:

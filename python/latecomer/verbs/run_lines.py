@@ -22,7 +22,7 @@ def closing_lines(
     """The lines that a run ends with: who is late, or why that is not known, and what was done."""
     lines = answer.lines() if answer else []
     if not (job := ended.summary):
-        return [*lines, why_inactive(command, ended, wishes.trace)]
+        return [*lines, why_inactive(command, ended)]
     if wishes.verbose or wishes.variables().get("LATECOMER_WAIT"):
         from ..report.analysis.wording import freed
 
@@ -44,15 +44,23 @@ def kept(trace: Path | None) -> str:
     return "with --trace FOLDER the calls before that are kept"
 
 
-def why_inactive(command: list[str], ended: Ended, trace: Path | None = None) -> str:
-    """The reason why a run has no summary, and what there is of it in the folder `trace`."""
-    launcher = Path(command[0]).name
+def why_inactive(command: list[str], ended: Ended) -> str:
+    """The reason why a run has no summary, and what there is of it in the folder of its trace."""
+    from ..report.trace.native import is_folder_of_trace
+
+    launcher, trace = Path(command[0]).name, ended.trace
     if ended.why:
         return f"the library was inactive: {ended.why}"
     if ended.begun:
         return (
             f"{launcher} ended with {ended.code} before all ranks were in MPI_Finalize, where they "
             f"tell each other who was late; {kept(trace)}"
+        )
+    if trace and is_folder_of_trace(trace):
+        return (
+            f"{launcher} ended with {ended.code}, and rank 0 has told nothing here, as if its "
+            f"machine did not see this folder: {called()} report {shlex.quote(str(trace))} "
+            "reads what ranks have traced"
         )
     if ended.code:
         return f"{launcher} ended with {ended.code} before any rank began MPI; see above"
