@@ -82,13 +82,20 @@ def test_what_is_no_file_is_written_itself():
 
 def test_an_error_leaves_nothing_behind(tmp_path):
     def half():
-        with fresh(tmp_path / "a.svg") as part:
+        with fresh(tmp_path / "a.svg", ".svg") as part:
             part.write_text("half")
             raise KeyError(part.suffix)
 
     with pytest.raises(KeyError, match=".svg"):
         half()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_collector_of_all_files_of_an_end_sees_none_twice(tmp_path):
+    with fresh(tmp_path / "job.prom") as part:
+        part.write_text("half")
+        assert [each.name for each in tmp_path.iterdir() if each.suffix == ".prom"] == []
+    assert list(tmp_path.glob("*.prom")) == [tmp_path / "job.prom"]
 
 
 # ---- two in one

@@ -17,15 +17,16 @@ _PART = ".latecomer-"  # begins the names of files that are not whole yet
 
 
 @contextmanager
-def fresh(path: Path) -> Iterator[Path]:
+def fresh(path: Path, suffix: str = "") -> Iterator[Path]:
     """A file beside `path`, which takes its place when the block has ended without an error.
 
-    A pipe, a device, or a file in a folder that may not be written is written itself. Errors of
-    the system name `path`.
+    Its name ends otherwise, for programs that read all files of one end: in `suffix`, if that is
+    given. A pipe, a device, or a file in a folder that may not be written is written itself. Errors
+    of the system name `path`.
     """
     part = None
     try:
-        part = _beside(path)
+        part = _beside(path, suffix)
         yield part or path
         if part:
             part.replace(path.resolve())
@@ -39,12 +40,12 @@ def fresh(path: Path) -> Iterator[Path]:
                 part.unlink(missing_ok=True)
 
 
-def _beside(path: Path) -> Path | None:
+def _beside(path: Path, suffix: str) -> Path | None:
     there = path.resolve()  # what a link names is replaced, not the link
     if there.exists() and not there.is_file():
         return None
     try:
-        handle, name = tempfile.mkstemp(path.suffix, _PART, there.parent)
+        handle, name = tempfile.mkstemp(suffix, _PART, there.parent)
     except PermissionError:
         if there.exists():
             return None

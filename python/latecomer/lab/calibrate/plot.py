@@ -42,7 +42,7 @@ def save(result: Result, path: Path) -> None:
         said = "\n".join([result.fit.text, *findings(result.fit)])
         figure.supxlabel(said, x=0.01, ha="left", fontsize=7.5)
         metadata = style.ANONYMOUS if path.suffix == ".svg" else None
-        with fresh(path) as part:
+        with fresh(path, path.suffix) as part:
             figure.savefig(part, facecolor=style.PAPER, metadata=metadata, dpi=160)
 
 

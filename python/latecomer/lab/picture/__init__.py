@@ -62,7 +62,7 @@ def write(file: Path, call: Call, labels: Labels) -> None:
     from .draw import draw  # loads matplotlib
 
     check_picture(file, call.schedule.ranks)
-    with _written("the picture", file), fresh(file) as part:
+    with _written("the picture", file), fresh(file, file.suffix) as part:
         draw(part, call, labels)
 
 

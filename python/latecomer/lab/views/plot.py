@@ -26,7 +26,7 @@ def save(rows: Sequence[Row], path: Path) -> None:
         figure = _figure(rows)
         _title(figure, rows)
         metadata = style.ANONYMOUS if path.suffix == ".svg" else None
-        with fresh(path) as part:
+        with fresh(path, path.suffix) as part:
             figure.savefig(part, facecolor=style.PAPER, metadata=metadata, dpi=160)
 
 
