@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -217,4 +218,4 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _sums_before(counts: Sequence[int]) -> list[int]:
-    return [sum(counts[:i]) for i in range(len(counts))]
+    return list(accumulate(counts, initial=0))[:-1]

@@ -13,6 +13,7 @@ from ..analysis.events import OTHER_CALLS
 from ..analysis.facts import computation
 from ..analysis.lateness import Lateness
 from ..analysis.wording import group_name
+from ..trace.model import rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,17 +78,17 @@ def pieces_of(found: Lateness) -> Pieces:
     }
     groups = [*trace.groups, *trace.overlapping]
     sizes = np.full(len(events.rank), -1, np.int64)
-    for number, group in enumerate(groups):
-        own = events.source == number
-        sizes[own] = group.bytes[events.row[own]]
+    for number, rows in rows_of(events.source):
+        if number >= 0:
+            sizes[rows] = groups[number].bytes[events.row[rows]]
     nothing = np.full(len(events.rank), -1, np.int64)
     of_calls = np.column_stack([events.place, np.maximum(events.source, -1), sizes])
     after = np.column_stack([graph.after, nothing, nothing])
     seconds: dict[Place, float] = {}
     calls: dict[Place, int] = {}
     for kind, (column, own) in columns.items():
-        rows = (after if kind == KINDS[0] else of_calls)[own]
-        keys, which = np.unique(rows, axis=0, return_inverse=True)
+        called_at = (after if kind == KINDS[0] else of_calls)[own]
+        keys, which = np.unique(called_at, axis=0, return_inverse=True)
         sums = np.bincount(which.reshape(-1), weights=column[own], minlength=len(keys))
         counts = np.bincount(which.reshape(-1), minlength=len(keys))
         for (place, number, length), total, count in zip(keys.tolist(), sums, counts, strict=True):

@@ -116,6 +116,13 @@ class Words:
         return np.array([of(self[each]) for each in some.tolist()], bool)[at]
 
 
+def rows_of(numbers: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Each number that there is, and where it stands, in order: sorted once for all of them."""
+    order = np.argsort(numbers, kind="stable")
+    found, first = np.unique(numbers[order], return_index=True)
+    return zip(found.tolist(), np.split(order, first)[1:], strict=True)
+
+
 def earliest(*times: NDArray[np.float64]) -> float:
     """The least time that is known; infinite where none is."""
     return min((float(np.fmin.reduce(each, axis=None, initial=np.inf)) for each in times),

@@ -22,7 +22,7 @@ from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
 from .native_messages import remarks_on
-from .otf2_messages import Events, Found, found_of, messages_of
+from .otf2_messages import Events, Found, Members, found_of, messages_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -312,7 +312,7 @@ def _calls(
             found += call is not None
             if found > MOST_CALLS:
                 raise _too_many(anchor, "calls", MOST_CALLS)
-            if call is not None or (own is not None and len(own) < 2):
+            if call is not None or (own is not None and len(own.ranks) < 2):
                 events.of(rank).told()
             if call is not None:
                 yield rank, call
@@ -325,17 +325,17 @@ class _Members:
 
     def __init__(self, ranks: dict[Any, int], otf2: ModuleType) -> None:
         self.ranks, self.alone = ranks, otf2.GroupType.COMM_SELF
-        self.found: dict[Any, tuple[int, ...]] = {}
+        self.found: dict[Any, Members] = {}
 
-    def of(self, communicator: Any) -> tuple[int, ...] | None:
-        """-1 for what is no rank; None: nothing is said."""
+    def of(self, communicator: Any) -> Members | None:
+        """None: nothing is said."""
         group = getattr(communicator, "group", None)
         if group is None:
             return None
         if group.group_type == self.alone:
-            return (0,)
+            return Members((0,))
         if group not in self.found:
-            self.found[group] = tuple(self.ranks.get(each, -1) for each in group.members)
+            self.found[group] = Members(tuple(self.ranks.get(each, -1) for each in group.members))
         return self.found[group]
 
 
@@ -344,27 +344,27 @@ def _call(
     otf2: ModuleType,
     known: dict[int, str],
     times: tuple[float | None, float],
-    members: tuple[int, ...] | None,
+    members: Members | None,
     left: LeftOut,
     where: str,
     site: str,
 ) -> Call | None:
     """The call that ends in an event; None, counted where it is wrong."""
-    if members is not None and len(members) < 2:
+    if members is not None and len(members.ranks) < 2:
         return None
     collective = known.get(event.collective_op.value)
     if collective is None:
         left.add("collectives that have no known name", where, event.collective_op)
     elif times[0] is None:
         left.add("collectives without a beginning", where, collective)
-    elif members is None or min(members) < 0 or len(set(members)) < len(members):
+    elif members is None or not members.different:
         left.add("collectives of communicators whose members are no different ranks", where,
                  collective)  # fmt: skip
     else:
         size = max(int(event.size_sent), int(event.size_received))
         return Call(
             group=_named(event.communicator),
-            members=members,
+            members=members.ranks,
             sequence=UNKNOWN,
             collective=collective,
             bytes=size if size < 1 << 62 else UNKNOWN,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .model import Messages, Trace, TraceError
+from .model import Messages, Trace, TraceError, rows_of
 from .otf2_archive import NAMES, ROOTED, module
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ class _Archive:
     def __init__(self, library: Any, out: Any, trace: Trace) -> None:
         self.library, self.out, self.trace = library, out, trace
         self.whole = [np.flatnonzero(group.whole()) for group in trace.groups]
+        self.places: list[list[tuple[int, int]]] = [[] for _ in trace.hosts]
+        for number, group in enumerate(trace.groups):
+            for place, rank in enumerate(group.members.tolist()):
+                self.places[rank].append((number, place))
+        self.rows = self._rows()
         self.locations = self._locations()
         self.named: dict[tuple[str, bool], Any] = {}
         self.communicators = self._communicators()
@@ -85,6 +90,18 @@ class _Archive:
             found.append(define.comm(group.name, group=of))
         return found
 
+    def _rows(self) -> dict[str, dict[int, NDArray[np.int64]]]:
+        """By rank the places of its sends, receives, probes and other waits."""
+        messages, others = self.trace.messages, self.trace.others
+        parts: dict[str, Any] = {"others": others}
+        if messages is not None:
+            parts |= {"send": messages.send, "receive": messages.receive,
+                      "probes": messages.probes and messages.probes.side}  # fmt: skip
+        return {name: dict(rows_of(part.rank)) for name, part in parts.items() if part is not None}
+
+    def _own(self, what: str, rank: int) -> NDArray[np.int64]:
+        return self.rows[what].get(rank, np.zeros(0, np.int64))
+
     def write(self) -> None:
         """All events: a rank's calls in the order of time, none before the one before has ended."""
         begin, end = (_ticks(times, nothing=-1) for times in (self.trace.begin, self.trace.end))
@@ -113,14 +130,13 @@ class _Archive:
         return self.named[name, of_mpi]
 
     def _calls(self, rank: int) -> Iterator[_Call]:
-        for number, group in enumerate(self.trace.groups):
-            known = self.whole[number]
-            for place in np.flatnonzero(group.members == rank):
-                times = group.times(known, np.array([place]))
-                for arrival, leave, call in zip(*(_ticks(each[:, 0]) for each in times),
-                                                known.tolist(), strict=True):  # fmt: skip
-                    site = self.trace.words[int(group.site[call])]
-                    yield arrival, leave, site, partial(self._write_call, number, call)
+        for number, place in self.places[rank]:
+            group, known = self.trace.groups[number], self.whole[number]
+            times = group.times(known, np.array([place]))
+            for arrival, leave, call in zip(*(_ticks(each[:, 0]) for each in times),
+                                            known.tolist(), strict=True):  # fmt: skip
+                site = self.trace.words[int(group.site[call])]
+                yield arrival, leave, site, partial(self._write_call, number, call)
         yield from self._messages(rank)
 
     def _messages(self, rank: int) -> Iterator[_Call]:
@@ -128,8 +144,9 @@ class _Archive:
         messages, others, words = self.trace.messages, self.trace.others, self.trace.words
         completed: dict[tuple[int, int, str], list[tuple[int, bool, bool, _What]]] = {}
         if messages is not None:
-            for sends, side in ((True, messages.send), (False, messages.receive)):
-                own = np.flatnonzero(side.rank == rank)
+            sides = (True, "send", messages.send), (False, "receive", messages.receive)
+            for sends, name, side in sides:
+                own = self._own(name, rank)
                 times = (_ticks(each[own]) for each in (side.posted, side.begin, side.end))
                 for message, posted, begin, end in zip(own.tolist(), *times, strict=True):
                     site = words[int(side.site[message])]
@@ -142,10 +159,10 @@ class _Archive:
                 yield begin, end, site, partial(self._complete, those)
             if messages.probes is not None:
                 side = messages.probes.side
-                own = np.flatnonzero(side.rank == rank)
+                own = self._own("probes", rank)
                 yield from self._unknown("MPI_Probe", side.begin[own], side.end[own])
         if others is not None:
-            own = np.flatnonzero(others.rank == rank)
+            own = self._own("others", rank)
             yield from self._unknown("MPI_Test", others.begin[own], others.end[own])
 
     def _unknown(

@@ -202,6 +202,19 @@ def _what(event: Any, peer: int) -> list[Any]:
     return [event.communicator, int(peer), int(event.msg_tag), int(event.msg_length)]
 
 
+class Members:
+    """The ranks of a communicator, by their place there; -1 for what is no rank."""
+
+    def __init__(self, ranks: tuple[int, ...]) -> None:
+        self.ranks = ranks
+        self._places = {rank: place for place, rank in reversed([*enumerate(ranks)])}
+        self.different = len(self._places) == len(ranks) and -1 not in self._places
+
+    def place(self, rank: int) -> int | None:
+        """The first place of a rank; None: it is no member."""
+        return self._places.get(rank)
+
+
 @dataclass(frozen=True)
 class Found:
     """The messages of one rank: `sites` are texts, by number."""
@@ -213,20 +226,21 @@ class Found:
 
 
 def found_of(
-    rank: int, talk: Talk, members: Callable[[Any], tuple[int, ...] | None], left: LeftOut
+    rank: int, talk: Talk, members: Callable[[Any], Members | None], left: LeftOut
 ) -> Found:
-    """The actions of a rank, in the order of posting. `members`: ranks of communicators."""
+    """The actions of a rank, in the order of posting. `members`: of communicators."""
     if lost := talk.end():
         left.add("receives that were never complete", f"rank {rank}", count=lost)
     tables, sites = [], []
     for sends, rows in ((True, talk.sends), (False, talk.receives)):
         own, texts, odd = [], [], 0
         for _, communicator, peer, tag, size, *times, site in sorted(rows, key=lambda row: row[0]):
-            ranks = members(communicator)
-            if ranks is None or rank not in ranks or peer >= len(ranks):
+            of = members(communicator)
+            place = of and of.place(rank)
+            if of is None or place is None or peer >= len(of.ranks):
                 odd += 1
                 continue
-            ends = (ranks.index(rank), peer) if sends else (peer, ranks.index(rank))
+            ends = (place, peer) if sends else (peer, place)
             own.append((communicator._ref, *ends, tag, min(size, 1 << 52), *times))
             texts.append(site)
         if odd:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .left_out import LeftOut
 from .messages import Posted, joined, matched
-from .model import UNKNOWN, Messages, Others, Probes, Side
+from .model import UNKNOWN, Messages, Others, Probes, Side, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,8 +103,7 @@ def _side(rows: Columns, seconds: Seconds) -> Side:
     columns = {"posted": _or(rows, "requested", begin), "begin": begin, "end": rows["leave"],
                "idle": _or(rows, "idle", begin)}  # fmt: skip
     found = {name: np.empty(len(rank)) for name in columns}
-    for each in np.unique(rank).tolist():
-        own = rank == each
+    for each, own in rows_of(rank):
         for name, times in columns.items():
             found[name][own] = seconds(each, times[own])
     site = rows.get("site", np.full(len(rank), UNKNOWN, np.int32))
