@@ -122,6 +122,20 @@ def test_what_follows_the_program_is_not_for_srun(options, launchers, monkeypatc
     assert made == [f"--export=A,{ours}", *options, *program]
 
 
+@pytest.mark.parametrize("words", [
+    ["srun", "-p", "test"], ["srun", "-ptest", "--partition", "test", "-n", "2", "-l"],
+    ["srun", "--mpi=pmix", "--"], ["mpirun", "--map-by", "node", "-np", "2", "--oversubscribe"],
+    ["mpirun", "--mca", "btl", "test", "--bind-to", "core", "-x", "PATH", "-H", "node"],
+    ["mpiexec", "-genv", "A", "test", "-ppn", "2", "-launcher", "ssh", "-verbose"],
+    ["/opt/bin/mpiexec.hydra", "-f", "/usr/bin/test", "-l"], ["mpirun"],
+])  # fmt: skip
+def test_values_of_a_launcher_s_options_are_no_program(words):
+    program = ["./app", "-n", "4"]
+    found = preload.behind_options([*words, *program])
+    assert found[words[-1] == "--" :] == program
+    assert preload.behind_options(words)[words[-1] == "--" :] == []
+
+
 @pytest.mark.parametrize("folder", ["with blank", "with:colon", "with\ttab"])
 def test_a_folder_that_nothing_can_be_preloaded_from_is_an_error(folder, tmp_path, monkeypatch):
     place = tmp_path / folder

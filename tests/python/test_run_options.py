@@ -1,6 +1,7 @@
 """`latecomer run`: what is wrong or without effect is refused before a job starts."""
 
 import json
+import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,7 @@ from latecomer import cli
 from latecomer.command.declare import UsageError
 from latecomer.launch import processes
 from latecomer.launch.dropin import Comparison, Ended, Wishes, run_once
+from latecomer.report.trace.about import about
 from latecomer.verbs.settings import claimed
 from trace_helpers import Files, arrivals_and_exits
 
@@ -218,3 +220,19 @@ def test_an_interrupted_run_says_where_its_trace_is(tmp_path, monkeypatch, capsy
     told = capsys.readouterr().err
     assert f"latecomer: the trace so far: latecomer report '{folder}'\n" in told
     assert cli.run(["report", str(folder), "--budget", "0"]) == 0
+
+
+@pytest.mark.parametrize("options", [["-p", "test"], ["--map-by", "sleep"]])
+def test_the_program_of_a_trace_is_none_of_the_launcher_s_options(
+    options, launcher, tmp_path, monkeypatch
+):
+    def ranks(words, *, env, deadline, quiet):
+        Files(3).write(Path(env["LATECOMER_TRACE"]), *arrivals_and_exits(12, 3))
+        return 0
+
+    monkeypatch.setattr(processes, "run", ranks)
+    name = launcher.parent / ("srun" if options[0] == "-p" else "mpirun")
+    launcher.rename(name)
+    words = ["run", "--trace", str(tmp_path / "t"), "--", str(name), *options, "true"]
+    assert cli.run(words) == 0
+    assert Path(about(tmp_path / "t").program).samefile(shutil.which("true"))

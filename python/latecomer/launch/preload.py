@@ -30,6 +30,18 @@ _SRUN_FLAGS = re.compile(
     "preserve-env|propagate|pty|quiet|quit-on-interrupt|reboot|resv-ports|send-libs|spread-job|"
     "spread-segments|stepmgr|test-only|unbuffered|usage|use-min-nodes|verbose|version|whole|x11"
 )
+# Options of mpirun and mpiexec, of Open MPI and of Hydra, with a value, and with two.
+_VALUED = re.compile(
+    "am|app|bind-to|binding|bootstrap|bootstrap-exec|c|cartofile|cf|configfile|cpu-list|cpu-set|"
+    "cpus-per-proc|cpus-per-rank|debugger|default-hostfile|demux|display|envlist|errfile-pattern|"
+    "f|genvlist|gpus-per-proc|gtool|gtoolfile|H|hnp|host|hostfile|hosts|iface|launch-agent|"
+    "launcher|launcher-exec|localhost|machinefile|map-by|max-restarts|max-vm-size|membind|"
+    "memory-alloc-kinds|N|n|nameserver|np|npernode|npersocket|ompi-server|order-nodes|"
+    "outfile-pattern|output|output-filename|path|perhost|personality|ppn|ppr|prefix|"
+    "preload-files|prepend-pattern|rank-by|rankfile|rankmap|report-events|report-pid|report-uri|"
+    "rf|rmk|runtime-options|stdin|timeout|topolib|tune|usize|wd|wdir|x|xml-file|xterm"
+)
+_TWO_VALUED = re.compile("env|genv|(g|o|prte|pmix)?mca")
 _HYDRA_SIGNS = ("HYDRA", "Intel(R) MPI")
 
 
@@ -208,6 +220,21 @@ def _takes_next(option: str) -> bool:
         return "=" not in option and not _SRUN_FLAGS.fullmatch(option[2:])
     valued = next((i for i, letter in enumerate(option) if letter in _SRUN_VALUED), None)
     return valued == len(option) - 1
+
+
+def behind_options(command: Sequence[str]) -> list[str]:
+    """The words of a command behind its launcher and the launcher's options."""
+    rest = list(command[1:])
+    slurm = Path(command[0]).name in _SLURM
+    while rest and rest[0].startswith("-") and rest[0] not in ("-", "--"):
+        option = rest.pop(0)
+        del rest[: _takes_next(option) if slurm else _values(option.lstrip("-"))]
+    return rest
+
+
+def _values(name: str) -> int:
+    """How many words behind this option of mpirun or mpiexec are its values."""
+    return 2 if _TWO_VALUED.fullmatch(name) else 1 if _VALUED.fullmatch(name) else 0
 
 
 def _words_for(launcher: str, settings: Mapping[str, str]) -> tuple[list[str], bool]:

@@ -217,8 +217,6 @@ def _print_variables(wishes: Wishes, as_json: bool) -> int:
 
 def _run(command: list[str], wishes: Wishes, asked: Options) -> int:
     from ..launch.dropin import run_once
-    from ..launch.mpi import library_of
-    from ..report.trace.about import note
     from ..report.trace.native import is_folder_of_trace
     from .settings import claimed
 
@@ -229,7 +227,7 @@ def _run(command: list[str], wishes: Wishes, asked: Options) -> int:
                 ended = run_once(command, wishes, off=off, deadline=asked.deadline)
             finally:
                 if trace and is_folder_of_trace(trace):  # for the report: how it was made
-                    note(trace, command, library_of(command[0]))
+                    _note(trace, command)
     except KeyboardInterrupt:
         if trace and is_folder_of_trace(trace):
             say(f"the trace so far: {called()} report {shlex.quote(str(trace))}")
@@ -288,13 +286,14 @@ def _answer_of_trace(trace: Path, page: Path | None, ended: Ended) -> Answer | N
 def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") -> Answer:
     import time
 
+    from ..launch.preload import behind_options
     from ..report.analysis.answer import answer_of
     from ..report.analysis.code import lines_of
     from ..report.analysis.job import facts_of_job
     from ..report.trace.about import About, program_of
     from .settings import fresh_folder
 
-    run = About(program=program_of(command), started=time.time() - job["elapsed_s"])
+    run = About(program=program_of(behind_options(command)), started=time.time() - job["elapsed_s"])
     code = lines_of((each["site"] for each in job["places"] if each["site"]), run)
     told = facts_of_job(job, run_command=shlex.join(command), code=code)
     return answer_of(replace(told, after=after, traces=fresh_folder(), within=within()))
@@ -336,13 +335,19 @@ def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
     return 0
 
 
-def _look(command: list[str], folder: Path) -> Seen:
+def _note(folder: Path, command: list[str]) -> None:
     from ..launch.mpi import library_of
-    from ..report.trace import read
+    from ..launch.preload import behind_options
     from ..report.trace.about import note
+
+    note(folder, command, behind_options(command), library_of(command[0]))
+
+
+def _look(command: list[str], folder: Path) -> Seen:
+    from ..report.trace import read
     from .report import see
 
-    note(folder, command, library_of(command[0]))
+    _note(folder, command)
     return see(read(folder), {"skip": None})
 
 

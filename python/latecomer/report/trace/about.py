@@ -42,9 +42,12 @@ class About:
         return shlex.join(self.command)
 
 
-def note(folder: Path, command: Sequence[str], mpi: str = "") -> None:
-    """Write down how the trace in `folder` was made. Does nothing if that cannot be written."""
-    program = program_of(command)
+def note(folder: Path, command: Sequence[str], words: Sequence[str], mpi: str = "") -> None:
+    """Write down how the trace in `folder` was made. Does nothing if that cannot be written.
+
+    `words`: those of the command that are behind the launcher's options.
+    """
+    program = program_of(words)
     value: dict[str, Any] = {"command": list(command), "within": within(), "mpi": mpi}
     try:
         if program:
@@ -58,9 +61,9 @@ def note(folder: Path, command: Sequence[str], mpi: str = "") -> None:
         return
 
 
-def program_of(command: Sequence[str]) -> Path | None:
-    """The first executable after a launcher and its options that is a binary; None: none is."""
-    for word in command[1:]:
+def program_of(words: Sequence[str]) -> Path | None:
+    """The first executable behind a launcher's options that is a binary; None: none is."""
+    for word in words:
         found = None if word.startswith("-") or word in _WRAPPERS else shutil.which(word)
         if found and _is_elf(Path(found)):
             return Path(found).resolve()
