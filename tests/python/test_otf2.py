@@ -6,14 +6,19 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from latecomer.base.errors import UserError
 from latecomer.cli import run
 from latecomer.report.trace import TraceError, Words, otf2_archive, read
 from latecomer.report.trace.alone import alone
-from latecomer.report.trace.otf2_export import otf2
+from latecomer.report.trace.otf2_export import _Archive, lacking, otf2
+from table_helpers import export
+from test_table import overlaps
+from test_written import full_after
 from trace_helpers import HOSTILE, arrivals_and_exits, group_of, made_up, trace_of
 
 RANKS, CALLS = 3, 8
@@ -116,6 +121,55 @@ def test_the_command_writes_an_archive_once(tmp_path, capsys):
     assert (tmp_path / "again" / "traces.otf2").is_file()
     assert run(words) == 1
     assert "the folder of an OTF2 archive exists" in capsys.readouterr().err
+
+
+def test_what_an_archive_leaves_out_is_said(tmp_path, capsys):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    trace = overlaps(tmp_path)
+    assert lacking(trace) == "the archive lacks 10 non-blocking collectives"
+    words = Words()
+    group = group_of(*arrivals_and_exits(12, 3), words)
+    group.exit[::6, 1] = np.nan
+    trace = replace(trace, groups=[group])
+    assert lacking(trace) == ("the archive lacks 10 non-blocking collectives and 2 collectives of "
+                              "which not all ranks are known")  # fmt: skip
+    assert lacking(made_up()) == ""
+    path = export(overlaps(tmp_path), tmp_path / "calls.csv")
+    assert run(["report", str(path), "--otf2", str(tmp_path / "archive")]) == 0
+    assert capsys.readouterr().err.endswith("the archive lacks 10 non-blocking collectives\n")
+
+
+@pytest.mark.parametrize("size", [10, 450, 2000])
+def test_on_a_full_disk_there_is_no_archive(tmp_path, size, capfd):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    with (
+        full_after(size),
+        pytest.raises(TraceError, match="OTF2 cannot write it: File is too large"),
+    ):
+        otf2(made_up(calls=1000), tmp_path / "archive")
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr().err == ""
+    otf2(made_up(calls=1000), tmp_path / "archive")
+    assert [each.name for each in tmp_path.iterdir()] == ["archive"]
+    assert read(tmp_path / "archive").calls == 1000
+
+
+def test_an_interruption_leaves_no_part_of_an_archive(tmp_path, monkeypatch):
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Archive, "_write_call", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        otf2(made_up(), tmp_path / "archive")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_where_none_can_be_is_refused():
+    pytest.importorskip("otf2", reason="the Python module otf2 is not installed")
+    with pytest.raises(UserError, match="cannot write an archive .*: /proc/archive"):
+        otf2(made_up(), Path("/proc/archive"))
 
 
 def test_writing_without_the_module_says_what_to_install(tmp_path, monkeypatch):

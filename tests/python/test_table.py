@@ -231,6 +231,19 @@ def test_clocks_of_hosts_are_aligned_and_told_ones_are_not(tmp_path):
     assert read(table(tmp_path, known)).clock_error.tolist() == [1e-6] * 3
 
 
+@pytest.mark.parametrize(("name", "begin"), [
+    ("calls.csv.gz", b"group,"), ("calls.jsonl.gz", b"{"), ("calls.JSONL.GZ", b"{"), ("a.JSONL", b"{"),
+])  # fmt: skip
+def test_a_name_that_says_so_is_of_a_packed_table(tmp_path, name, begin):
+    path = export(made_up(), tmp_path / name)
+    raw = path.read_bytes()
+    assert (gzip.decompress(raw) if name.lower().endswith(".gz") else raw).startswith(begin)
+    one, again = (each.groups[0].exit for each in (made_up(), read(path)))
+    np.testing.assert_allclose(again - again[0, 0], one - one[0, 0], atol=3e-9)
+    path.unlink()
+    assert export(made_up(), path).read_bytes() == raw  # no date and no name is in it
+
+
 def test_messages_that_are_not_whole_are_not_written(tmp_path):
     trace = played(wavefront, 3, 1)
     trace = replace(trace, messages=replace(trace.messages, until=0.1))

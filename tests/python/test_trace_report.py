@@ -1,8 +1,10 @@
 """The report of a trace: figures against a slow reference, the page, the exports, the command."""
 
 import csv
+import gzip
 import json
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -21,6 +23,8 @@ from latecomer.report.trace import Words, export, table_export
 from latecomer.report.trace.about import About
 from latecomer.verbs import report
 from page_helpers import BROWSER, asked, check, data_of, dumped, needs_browser
+from table_helpers import polls
+from test_table import overlaps
 from trace_helpers import (
     HOSTILE,
     Files,
@@ -378,6 +382,23 @@ def test_perfetto_has_slices_on_tracks_of_their_own(tmp_path):
         own = sorted((each["ts"], -each["dur"]) for each in slices
                      if (each["pid"], each["tid"], each["name"]) == (pid, tid, "allreduce"))  # fmt: skip
         assert all(a[0] - a[1] <= b[0] + 0.01 for a, b in pairwise(own))
+
+
+def test_perfetto_has_what_may_overlap_beside_the_tracks(tmp_path):
+    trace = replace(overlaps(tmp_path), others=polls(tmp_path).others)
+    trace.overlapping[0].exit[3, 1] = np.nan  # that call of that rank is not drawn
+    export.perfetto(trace, tmp_path / "a.json.gz")
+    events = json.loads(gzip.decompress((tmp_path / "a.json.gz").read_bytes()))["traceEvents"]
+    begun, ended = ({each["id"]: each for each in events if each["ph"] == ph} for ph in "be")
+    assert begun.keys() == ended.keys()
+    assert all(begun[number]["ts"] <= ended[number]["ts"] for number in begun)
+    names = Counter(each["name"] for each in begun.values())
+    assert names == {"iallreduce": 10 * 3 - 1, "send": len(trace.messages),
+                     "receive": len(trace.messages), "other": len(trace.others)}  # fmt: skip
+    first = next(each for each in begun.values() if each["name"] == "iallreduce")
+    assert first["ts"] == pytest.approx(1e6 * trace.overlapping[0].arrival[0, 0], abs=1e-2)
+    assert first["args"]["bytes"] == 1 << 20
+    assert {each["args"]["peer"] for each in begun.values() if each["name"] == "send"} == {1, 2}
 
 
 # ---- the command

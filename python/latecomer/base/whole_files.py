@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from .errors import UserError
 
@@ -60,6 +63,17 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+@contextmanager
+def fresh_text(path: Path, newline: str | None = None) -> Iterator[TextIO]:
+    """As `fresh`, opened for text as UTF-8: packed by gzip where the name ends in .gz."""
+    with fresh(path) as part, part.open("wb") as file:
+        to: gzip.GzipFile | io.BufferedWriter = file
+        if path.name.lower().endswith(".gz"):
+            to = gzip.GzipFile("", "wb", 6, file, mtime=0)  # without a name and a date
+        with io.TextIOWrapper(to, "utf-8", newline=newline) as out:
+            yield out
 
 
 def write_text(path: Path, text: str) -> None:

@@ -84,7 +84,7 @@ End = Annotated[str, option("--to", "TIME", "Look at the calls before this time.
 Csv = Annotated[
     Path | None,
     option("--csv", "FILE", "Write one line for each call and rank, as CSV, or as JSON lines if "
-           "FILE ends in .jsonl; report reads it back."),
+           "FILE ends in .jsonl, packed behind a further .gz; report reads it back."),
 ]  # fmt: skip
 Perfetto = Annotated[
     Path | None,
@@ -157,17 +157,19 @@ def report(
         })  # fmt: skip
     trace = read(folder)
     check_apart(outputs, [*trace.inputs, folder / NAME])
-    exports: list[tuple[Path, Callable[[Trace, Path], None]]] = []
+    exports: list[tuple[Path, Callable[[Trace, Path], None], Callable[[Trace], str]]] = []
     if perfetto or csv or parquet or otf2:
         from ..report.trace import export, otf2_export, table_export
 
-        writers = ((perfetto, export.perfetto), (csv, table_export.csv),
-                   (parquet, table_export.parquet), (otf2, otf2_export.otf2))  # fmt: skip
-        exports = [(file, writer) for file, writer in writers if file]
-    for file, writer in exports:
+        writers = ((perfetto, export.perfetto, lambda _: ""),
+                   (csv, table_export.csv, table_export.lacking),
+                   (parquet, table_export.parquet, table_export.lacking),
+                   (otf2, otf2_export.otf2, otf2_export.lacking))  # fmt: skip
+        exports = [(file, writer, lacking) for file, writer, lacking in writers if file]
+    for file, writer, lacking in exports:
         writer(trace, file)
         say(f"wrote {file}")
-        if file in (csv, parquet) and (told := table_export.lacking(trace)):
+        if told := lacking(trace):
             say(told)
     if html is None and not as_json and not exports:
         html = folder / "report.html" if folder.is_dir() else folder.with_suffix(".html")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from ctypes import CFUNCTYPE, c_char_p, c_int, c_uint64, c_void_p
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.whole_files import check_folder
 from .model import Messages, Trace, TraceError, rows_of
 from .otf2_archive import NAMES, ROOTED, module
 
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 _Call = tuple[int, int, str, Callable[[Any, int, int], None]]
 _What = tuple[int, Any, int, int]  # the other rank, a communicator, the message's own tag, bytes
 _TICKS = 10**9  # a second
+# A function for errors: of data, file, line, function, code, format and words.
+_CALLBACK = CFUNCTYPE(c_int, c_void_p, c_char_p, c_uint64, c_char_p, c_int, c_char_p, c_void_p)
 _OTHERS = "ALLTOALLW"  # stands for collectives that OTF2 has no name for
 
 
@@ -31,8 +37,58 @@ def otf2(trace: Trace, folder: Path) -> None:
     if folder.exists():
         raise TraceError("the folder of an OTF2 archive exists", folder, "name a new one")
     library = module(folder)
-    with library.writer.open(str(folder), timer_resolution=_TICKS) as out:
+    there = folder.absolute().parent
+    there.mkdir(parents=True, exist_ok=True)
+    check_folder("an archive", there, folder)
+    with tempfile.TemporaryDirectory(prefix=".latecomer-", dir=there) as part:
+        archive = Path(part) / "archive"
+        with _errors(library.reader._otf2) as found:
+            _write(library, trace, archive, found)
+        if found:
+            raise TraceError(f"{folder}: OTF2 cannot write it", found[0],
+                             "name a folder where there is space")  # fmt: skip
+        archive.rename(folder)
+
+
+def _write(library: Any, trace: Trace, folder: Path, errors: list[str]) -> None:
+    """An archive, unless there are errors, which are added."""
+    out = library.writer.Writer(str(folder), timer_resolution=_TICKS)
+    try:
         _Archive(library, out, trace).write()
+        out.close()
+    except library.reader._otf2.Error as error:
+        errors.append(error.description)
+    finally:
+        out._handle = None  # it would close itself once more
+
+
+def lacking(trace: Trace) -> str:
+    """A sentence of what an archive does not hold of a trace; "": it holds all calls."""
+    beside = sum(len(group) for group in trace.overlapping)
+    cut = sum(int((~group.whole()).sum()) for group in trace.groups)
+    parts = [f"{beside:,} non-blocking collectives"] if beside else []
+    parts += [f"{cut:,} collectives of which not all ranks are known"] if cut else []
+    return f"the archive lacks {' and '.join(parts)}" if parts else ""
+
+
+@contextmanager
+def _errors(otf2: Any) -> Iterator[list[str]]:
+    """What OTF2's library says of its errors: not all of them come back from its functions."""
+    codes, register = otf2.ErrorCodes, otf2.Config.conf.lib.OTF2_Error_RegisterCallback
+    found: list[str] = []
+
+    def note(*words: Any) -> int:
+        code: int = words[4]
+        if code > 0:
+            found.append(codes.Error_GetDescription(codes.ErrorCode(code)))
+        return code
+
+    kept = _CALLBACK(note)
+    register(kept, None)
+    try:
+        yield found
+    finally:
+        register(None, None)
 
 
 class _Archive:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.printable import plain
-from ...base.whole_files import fresh
+from ...base.whole_files import fresh, fresh_text
 from .model import SERVED, UNKNOWN, Group, Side, Trace, TraceError
 from .table import OTHER, PROBE, RECEIVE, RUN, SEND
 from .waits import synchronising, waiting
@@ -38,13 +38,13 @@ _MESSAGES = "messages"
 
 
 def csv(trace: Trace, file: Path) -> None:
-    """The table as CSV, or as JSON lines if the file's name ends in .jsonl.
+    """The table as CSV, or as JSON lines if the file's name ends in .jsonl; packed behind a .gz.
 
     In CSV texts that begin with = + - @ get a quote before, and control characters are replaced.
     """
-    with fresh(file) as part, part.open("w", encoding="utf-8", newline="") as out:
+    with fresh_text(file, newline="") as out:
         columns = _columns(trace)
-        if file.suffix == ".jsonl":
+        if file.name.lower().removesuffix(".gz").endswith(".jsonl"):
             for table in _tables(trace):
                 for row in zip(*(table[name] for name in columns), strict=True):
                     told = {name: value for name, value in zip(columns, row, strict=True)
@@ -103,7 +103,9 @@ def _tables(trace: Trace) -> Iterator[Table]:
         yield from calls_of(trace, group, name)
     for group, name in zip(trace.overlapping, names[len(trace.groups) :], strict=True):
         yield from calls_of(trace, group, name)
-    yield from _messages(trace)
+    if _talks(trace):
+        yield from messages_of(trace)
+    yield from others_of(trace)
     yield _runs(trace)
 
 
@@ -201,10 +203,10 @@ def _last_ranks(group: Group, arrival: NDArray[np.float64]) -> NDArray[np.int32]
     return np.where(alone, last, UNKNOWN)
 
 
-def _messages(trace: Trace) -> Iterator[Table]:
-    """Messages are numbered by their place in the trace."""
-    messages, others = trace.messages, trace.others
-    if messages is not None and _talks(trace):
+def messages_of(trace: Trace) -> Iterator[Table]:
+    """The rows of messages, which are numbered by their place in the trace."""
+    messages = trace.messages
+    if messages is not None:
         number, (send, receive) = np.arange(len(messages)), (messages.send, messages.receive)
         for what, own, other in ((SEND, send, receive), (RECEIVE, receive, send)):
             yield from _sides(trace, own, what, number, other.rank, messages.bytes)
@@ -212,7 +214,11 @@ def _messages(trace: Trace) -> Iterator[Table]:
             at = probes.message
             peers = np.append(send.rank, UNKNOWN)[at]  # the last one is that of UNKNOWN
             yield from _sides(trace, probes.side, PROBE, at, peers, None)
-    if others is not None:
+
+
+def others_of(trace: Trace) -> Iterator[Table]:
+    """The rows of waits for what is not known."""
+    if (others := trace.others) is not None:
         yield _table(len(others), operation=OTHER, rank=others.rank, arrive=others.begin,
                      leave=others.end, idle=others.idle)  # fmt: skip
 
