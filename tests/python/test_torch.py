@@ -38,6 +38,33 @@ def test_the_script_to_copy_trains_and_says_who_was_late():
     assert "calls handled" in job.out
 
 
+# Rank 0 has the port itself, or its number is none.
+MEETING = """
+import os, socket, sys
+from mpi4py import MPI
+import torch.distributed as dist, latecomer.torch
+from latecomer.base.errors import UserError
+rank, taken = MPI.COMM_WORLD.rank, socket.create_server(("127.0.0.1", 0))
+os.environ["MASTER_PORT"] = "x" if sys.argv[1] == "wrong" else str(taken.getsockname()[1])
+try: dist.init_process_group("gloo", init_method="mpi://")
+except UserError as error: print(f"rank {rank}: {error}", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("port", "said"), [("taken", "in use"), ("wrong", "invalid literal")])
+def test_all_ranks_learn_that_rank_0_cannot_serve_the_store(tmp_path, port, said):
+    script = tmp_path / "script.py"
+    script.write_text(MEETING)
+    launch = launcher_of("openmpi", 2, [sys.executable, str(script), port])
+    env = launch.env | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
+    job = run_command(launch.command, env)
+    assert job.code == 0, job.err
+    for rank in range(2):
+        told = f"rank {rank}: rank 0 cannot serve PyTorch's store at 127.0.0.1: "
+        assert any(line.startswith(told) and said in line and "MASTER_PORT" in line
+                   for line in job.out.splitlines()), job.out  # fmt: skip
+
+
 def test_the_package_is_typed():
     code = "import latecomer, pathlib; print(pathlib.Path(latecomer.__file__).with_name('py.typed').exists())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,

@@ -5,10 +5,13 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
 from latecomer.cli import run
 from scenes_helpers import ROOT
+from test_mpi4py import without_start
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None,
@@ -147,6 +150,87 @@ def test_observed_models_are_trained_alike_and_name_the_late_rank(tmp_path):
 
 def test_groups_of_some_ranks_are_observed(tmp_path):
     launch(tmp_path, GROUPS, ranks=4)
+
+
+# Its exchanges fail: the second one at once, too.
+BROKEN = """
+import sys, torch, torch.distributed as dist, latecomer.torch
+from latecomer.base.errors import UserError
+from torch.nn.parallel import DistributedDataParallel
+dist.init_process_group("gloo")
+model = DistributedDataParallel(torch.nn.Linear(8, 8))
+watched = latecomer.torch.observe(model, every=2)
+def broken(_): raise RuntimeError("connection closed by peer")
+watched._peers.gather = broken
+for _ in range(3): model(torch.ones(1, 8)).sum().backward()
+for _ in range(2):
+    try: watched.summary()
+    except UserError as error:
+        assert str(error).startswith("the ranks' exchange of times failed: connection closed by peer; let all")
+        assert isinstance(error.__cause__, RuntimeError)
+    else: raise AssertionError("no error")
+dist.destroy_process_group()
+"""
+
+
+def test_the_cause_of_an_exchange_that_failed_is_told(tmp_path):
+    launch(tmp_path, BROKEN, ranks=1)
+
+
+def test_a_recorder_that_cannot_write_goes_on(tmp_path, monkeypatch, capsys):
+    from latecomer.torch import recorder
+
+    monkeypatch.setattr(recorder, "_dump", lambda *, json: b"state" if json else b"calls")
+    monkeypatch.setattr(
+        recorder, "dist", SimpleNamespace(is_initialized=lambda: True, get_rank=lambda: 3)
+    )
+    looker = recorder._Looker(str(tmp_path / "no" / "trace_rank_"), 0.0)
+    for _ in range(3):
+        looker.look()
+    assert capsys.readouterr().err.count("the flight recorder, which goes on: ") == 1
+    (tmp_path / "no").mkdir()
+    looker.look()
+    assert (tmp_path / "no" / "trace_rank_3").read_bytes() == b"calls"
+
+
+def request_of(error=None):
+    """A message that ends when it is told to, and whether somebody waits for it."""
+    waits, may_end = threading.Event(), threading.Event()
+
+    def wait(_status):
+        waits.set()
+        may_end.wait()
+        if error:
+            raise error
+
+    return SimpleNamespace(Wait=wait, Test=lambda _: may_end.is_set()), waits, may_end
+
+
+def test_asking_for_a_message_does_not_wait_where_another_thread_does():
+    without_start()
+    from latecomer.torch.work import Message
+
+    (request, waits, may_end), ended = request_of(), []
+    message = Message(request, [], lambda: ended.append(1))
+    assert not message.is_completed()
+    future = message.get_future()  # its thread waits
+    waits.wait()
+    assert not message.is_completed()
+    may_end.set()
+    assert future.wait() == []
+    assert message.is_completed()
+    assert ended == [1]
+
+
+def test_a_message_that_fails_is_an_error_of_its_future():
+    without_start()
+    from latecomer.torch.work import Message
+
+    request, _, may_end = request_of(RuntimeError("truncated"))
+    may_end.set()
+    future = Message(request, [], lambda: None).get_future()
+    with pytest.raises(RuntimeError, match="truncated"):
+        future.wait()
 
 
 def test_a_job_that_hangs_says_who_has_not_come(tmp_path, capsys):

@@ -165,6 +165,7 @@ class _Record:
         self._began: float | None = None
         self._totals = np.zeros((5, len(ranks)))  # calls, last, waiting, moving, caused of ranks
         self._clock_error = 0.0
+        self._error: Exception | None = None  # that ended the exchanges
         self._batches: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._exchange_batches, daemon=True).start()
 
@@ -188,13 +189,19 @@ class _Record:
         return np.array(taken).reshape(-1, 2)
 
     def summary(self) -> Summary:
-        """The times of all ranks so far, alike on all of them. All ranks must call it."""
+        """The times of all ranks so far, alike on all of them. All ranks must call it.
+
+        Raises UserError where an exchange failed, as it does when a rank has ended.
+        """
         elapsed = time.monotonic() - (self._began or time.monotonic())
         done = threading.Event()
         with self._guard:
             self._batches.put((self._take(len(self._entries)), done))
         if not done.wait(_PATIENCE_S):
             raise RuntimeError(f"summary: no exchange in {_PATIENCE_S} s; all ranks must call it")
+        if self._error:
+            what, remedy = "the ranks' exchange of times failed", "let all ranks call summary()"
+            raise UserError(what, self._error, f"{remedy} before any ends") from self._error
         about = self._peers.gather_values((socket.gethostname(), elapsed))
         calls, last, waiting, moving, caused = self._totals
         ranks = tuple(
@@ -208,7 +215,11 @@ class _Record:
     def _exchange_batches(self) -> None:
         while True:
             times, done = self._batches.get()
-            self._exchange(times)
+            try:
+                if not self._error:  # the others do not expect this rank's next batch
+                    self._exchange(times)
+            except Exception as error:  # whichever it is, summary() tells it
+                self._error = error
             if done:
                 done.set()
 

@@ -15,6 +15,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from ..base.errors import UserError
+from ..base.output import say
 from ..base.whole_files import fresh
 
 _LOOK_S = 1.0
@@ -53,6 +54,7 @@ class _Looker:
         self._state, self._since = b"", 0.0
         self._file: Path | None = None  # that is there
         self._guard = threading.Lock()
+        self._told = False  # that something failed
 
     def run(self) -> None:
         while True:
@@ -60,18 +62,26 @@ class _Looker:
             self.look()
 
     def look(self) -> None:
-        """Write the calls, or remove them, where that is due."""
+        """Write the calls, or remove them, where that is due; a line says if that fails."""
         with self._guard:
-            now, state = time.monotonic(), _dump(json=True) if dist.is_initialized() else b""
-            if state != self._state:
-                self._state, self._since = state, now
-                if self._file:
-                    self._file.unlink(missing_ok=True)
-                    self._file = None
-            elif state and now - self._since >= self._after:
-                self._file, self._since = Path(f"{self._prefix}{dist.get_rank()}"), now
-                with fresh(self._file) as part:
-                    part.write_bytes(_dump(json=False))
+            try:
+                self._look()
+            except OSError as error:
+                if not self._told:
+                    say(f"the flight recorder, which goes on: {error}")
+                self._told = True
+
+    def _look(self) -> None:
+        now, state = time.monotonic(), _dump(json=True) if dist.is_initialized() else b""
+        if state != self._state:
+            self._state, self._since = state, now
+            if self._file:
+                self._file.unlink(missing_ok=True)
+                self._file = None
+        elif state and now - self._since >= self._after:
+            self._file, self._since = Path(f"{self._prefix}{dist.get_rank()}"), now
+            with fresh(self._file) as part:
+                part.write_bytes(_dump(json=False))
 
 
 def _dump(*, json: bool) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch.distributed as dist
 
+from ..base.errors import UserError
 from .names import BACKEND, SCHEME
 
 _LOCAL = "127.0.0.1"
@@ -38,18 +39,25 @@ def _meet(
     timeout: timedelta = _TIMEOUT,
     **_: Any,
 ) -> Iterator[tuple[dist.Store, int, int]]:
-    """Yield a store that rank 0 of MPI.COMM_WORLD serves, this rank, and the number of ranks."""
+    """Yield a store that rank 0 of MPI.COMM_WORLD serves, this rank, and the number of ranks.
+
+    Raises UserError on all ranks where rank 0 cannot serve it.
+    """
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
     hosts = comm.allgather(socket.gethostname())
-    store = None
+    address = os.environ.get("MASTER_ADDR") or (hosts[0] if len(set(hosts)) > 1 else _LOCAL)
+    store, port, trouble = None, 0, ""
     if comm.rank == 0:
-        address = os.environ.get("MASTER_ADDR") or (hosts[0] if len(set(hosts)) > 1 else _LOCAL)
-        port = int(os.environ.get("MASTER_PORT") or 0)
-        store = dist.TCPStore(address, port, comm.size, True, timeout, wait_for_workers=False)
-        comm.bcast((address, store.port))
-    else:
-        address, port = comm.bcast(None)
-        store = dist.TCPStore(address, port, comm.size, False, timeout)
-    yield store, comm.rank, comm.size
+        try:
+            port = int(os.environ.get("MASTER_PORT") or 0)
+            store = dist.TCPStore(address, port, comm.size, True, timeout, wait_for_workers=False)
+            port = store.port
+        except (RuntimeError, ValueError) as error:
+            trouble = str(error).partition("\n")[0]
+    address, port, trouble = comm.bcast((address, port, trouble))
+    if trouble:
+        raise UserError(f"rank 0 cannot serve PyTorch's store at {address}", trouble,
+                        "set another MASTER_PORT, or none")  # fmt: skip
+    yield store or dist.TCPStore(address, port, comm.size, False, timeout), comm.rank, comm.size

@@ -72,10 +72,13 @@ class Message(dist.Work):  # type: ignore[misc]  # the same
         return True
 
     def is_completed(self) -> bool:
-        """Is the message complete?"""
-        with self._guard:
-            if not self._done and self._request.Test(self._status):
-                self._finish()
+        """Is the message complete? Another thread that waits for it tells that, too."""
+        if self._guard.acquire(blocking=False):
+            try:
+                if not self._done and self._request.Test(self._status):
+                    self._finish()
+            finally:
+                self._guard.release()
         return self._done
 
     def is_success(self) -> bool:
@@ -87,8 +90,12 @@ class Message(dist.Work):  # type: ignore[misc]  # the same
         future: Future = Future()
 
         def finish() -> None:
-            self.wait()
-            future.set_result(self._result)
+            try:
+                self.wait()
+            except Exception as error:  # whichever it is, the future tells it
+                future.set_exception(error)
+            else:
+                future.set_result(self._result)
 
         threading.Thread(target=finish, daemon=True).start()
         return future
