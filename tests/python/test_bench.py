@@ -210,7 +210,7 @@ def test_algorithms_keep_their_order_and_come_once(fake):
 def test_the_program_is_told_the_costs_to_plan_with(fake):
     found = run(*FAKED, "--network", "alpha=7us")
     assert given(fake)["--network"] == "alpha=7us"
-    assert "costs alpha 7 us, beta 8 ns/B, gamma 0.1 ns/B (as named)" in found.stderr
+    assert "costs alpha 7 µs, beta 8 ns/B, gamma 0.1 ns/B (as named)" in found.stderr
 
 
 def test_the_program_is_told_what_was_asked(fake):

@@ -150,11 +150,11 @@ def test_simulate_says_where_its_costs_come_from():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B"),
+        ("", "alpha 50 µs, beta 8 ns/B, gamma 0.1 ns/B"),
         ("alpha=1ms,beta=0", "alpha 1 ms, beta 0 s/B, gamma 0.1 ns/B"),
-        ("eager=4KiB,ports=2", "alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B, eager 4 KiB, ports 2"),
-        ("handshake=200us,jitter=0.1,local_beta=1ns", "alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B, "
-         "handshake 200 us, local_beta 1 ns/B, jitter 0.1"),
+        ("eager=4KiB,ports=2", "alpha 50 µs, beta 8 ns/B, gamma 0.1 ns/B, eager 4 KiB, ports 2"),
+        ("handshake=200us,jitter=0.1,local_beta=1ns", "alpha 50 µs, beta 8 ns/B, gamma 0.1 ns/B, "
+         "handshake 200 µs, local_beta 1 ns/B, jitter 0.1"),
     ],
 )  # fmt: skip
 def test_costs_for_people_are_those_that_differ(text, said):

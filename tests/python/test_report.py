@@ -239,7 +239,7 @@ def test_costs_on_a_page_are_for_people():
     costs = "alpha=5e-05s,beta=8e-09s,gamma=1e-10s"
     text = html.page([row("ring", network=costs)], USED | {"network": costs, "costs": costs})
     assert "alpha=" not in text
-    assert text.count("alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B") == 3
+    assert text.count("alpha 50 µs, beta 8 ns/B, gamma 0.1 ns/B") == 3
 
 
 def test_a_page_warns_of_wrong_results():

@@ -20,7 +20,7 @@ def summary(waiting: float, error: float) -> Summary:
 def test_the_error_of_clocks_is_told_beside_the_rank():
     said = str(summary(0.5, 0.0007)).splitlines()[0]
     assert said.endswith("Rank 1 on b came last in 10 of the 10 calls whose arrivals are known. "
-                         "Their clocks are compared to ±700 us.")  # fmt: skip
+                         "Their clocks are compared to ±700 µs.")  # fmt: skip
     assert "±" not in str(summary(0.5, 0.0))
 
 

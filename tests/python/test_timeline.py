@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from latecomer.base.units import seconds
 from latecomer.report.analysis.answer import answer_of, facts, finding
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.origin import origin
 from latecomer.report.analysis.page import page
 from latecomer.report.analysis.timeline import windows
-from latecomer.report.analysis.wording import seconds
 from latecomer.report.trace import Words
 from latecomer.report.trace.about import About
 from latecomer.report.trace.model import OTHER_CALLS, Messages, Side

@@ -196,7 +196,7 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     assert f"latecomer run --compare -- mpirun -n 3 {path}" in told
     assert "against this run, with Open MPI 4.1.4, " in told
     page = (folder / "report.html").read_text()
-    date = time.strftime("%d %b %Y, %H:%M", time.localtime(Files.STARTED))
+    date = time.strftime("%d %b %Y, %H:%M UTC", time.gmtime(Files.STARTED))
     assert f"<title>app, 3 ranks, {date}</title>" in page
     assert "3 ranks on 3 hosts (node0, node1, node2); 30 collectives on 1 communicator in " in page
     assert f"<code>mpirun -n 3 {path}</code>" in page

@@ -111,7 +111,7 @@ def cells(found: Figures) -> list[str]:
     """The row of a table below HEAD."""
     on = f" on {found.cores} cores" if found.cores else ""
     return [
-        found.program, f"{found.ranks}{on}", str(found.calls), seconds(found.lateness_s),
+        found.program, f"{found.ranks}{on}", str(found.calls), seconds(found.lateness_s, 4),
         f"{found.over_transfer:.3g}", f"{found.over_transfer_90:.3g}", _part(found.same_last),
         _part(found.foretold), _part(found.savable),
     ]  # fmt: skip

@@ -147,7 +147,7 @@ def of_place(place: str, ranks: int, family: str, assumed: Named) -> Named:
 def brief(text: str) -> str:
     """The costs of a network for people: alpha, beta, gamma, and what is not as built in.
 
-    As in `alpha 50 us, beta 8 ns/B, gamma 0.1 ns/B, ports 2`.
+    As in `alpha 50 µs, beta 8 ns/B, gamma 0.1 ns/B, ports 2`.
     """
     usual, told = _costs(core.Network().text), _costs(core.Network(text).text)
     shown = {name: value for name, value in told.items()
@@ -168,7 +168,7 @@ def _costs(text: str) -> dict[str, str]:
 def _amount(name: str, value: str) -> str:
     """A value with its unit."""
     if value.endswith("s") and name != "ports":
-        return seconds(float(value[:-1])) + ("/B" if name in _PER_BYTE else "")
+        return seconds(float(value[:-1]), 4) + ("/B" if name in _PER_BYTE else "")
     return size(float(value)) if name in _BYTES else value
 
 

@@ -173,7 +173,7 @@ def _text(result: cluster.CheckResult) -> str:
         (f"goodput, all {result.nodes} links at once",
          f"{_mbit(result.ring_bits_per_s)} (slowest {slowest})"),
         ("round trip, median [quartiles]",
-         "{:.0f} us [{:.0f}-{:.0f}]".format(*(1e6 * time for time in rtt))),
+         "{:.0f} µs [{:.0f}-{:.0f}]".format(*(1e6 * time for time in rtt))),
         ("goodput in a host, by TCP", _mbit(result.local_bits_per_s)),
         *((f"in a host, {name}", "memory" if shared else "TCP on the loopback")
           for name, shared in result.hosts_memory.items()),

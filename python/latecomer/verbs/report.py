@@ -12,6 +12,7 @@ from ..base.errors import UserError
 from ..base.limits import MOST_CALLS
 from ..base.output import folded, print_json, progress_bar, say
 from ..base.spelling import listed
+from ..base.units import seconds as times
 from ..base.whole_files import check_apart, write_text
 from ..command.declare import argument, bad_value
 from ..lab.options.choices import LONGEST_S
@@ -402,15 +403,15 @@ def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | 
 
 def _what_if_lines(answers: WhatIf, mpi: str) -> list[str]:
     from ..report.analysis.what_if import baseline, chief, distrust, label
-    from ..report.analysis.wording import change, seconds
+    from ..report.analysis.wording import change
 
     if not answers.trusted or answers.repeated is None:
         return [f"What if: {distrust(answers)}"]
-    lines = [f"What if, against {baseline(answers, mpi)}, {seconds(answers.measured)} (the same "
-             f"simulated: {seconds(answers.repeated.seconds)}):"]  # fmt: skip
+    lines = [f"What if, against {baseline(answers, mpi)}, {times(answers.measured)} (the same "
+             f"simulated: {times(answers.repeated.seconds)}):"]  # fmt: skip
     for answer in chief(answers):
         told = f"not told: {answer.remark}"
         if done := answer.replayed:
-            told = f"{seconds(done.seconds):>9}, {change(done.seconds, answers.measured)}"
+            told = f"{times(done.seconds):>9}, {change(done.seconds, answers.measured)}"
         lines.append(f"  {label(answer):<48} {told}")
     return lines

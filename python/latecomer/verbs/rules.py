@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from ..base.limits import MOST_OF_JOB
 from ..base.output import print_json, say
+from ..base.units import seconds
 from ..command.declare import UsageError, argument, bad_value
 from .options import Json, Nodes, option
 
@@ -218,7 +219,7 @@ def _text(file: RulesFile, question: Question, answer: Explained) -> str:
     call = f"{question.collective} of {question.bytes} bytes on {question.ranks} ranks"
     lines = [
         f"{call}, {_late(question)}",
-        f"a transfer of the message takes {1e3 * answer.transfer:.4g} ms (costs: {answer.costs})",
+        f"a transfer of the message takes {seconds(answer.transfer, 4)} (costs: {answer.costs})",
     ]
     for step in answer.steps:
         subject = f"rule for {step.algorithm}" if step.algorithm else "communicators"
@@ -234,4 +235,4 @@ def _late(question: Question) -> str:
     if not question.imbalance > 0:
         return "all ranks expected together"
     late = "1 rank" if question.late_ranks == 1 else f"{question.late_ranks} ranks"
-    return f"{late} expected {1e3 * question.imbalance:g} ms late"
+    return f"{late} expected {seconds(question.imbalance, 4)} late"

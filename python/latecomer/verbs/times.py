@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from ..base.units import UNITS
 from ..command.declare import bad_value
 
 # Every message takes one second, the step, and no other than control messages starts before its
 # receiver has arrived.
 _STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
-_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Times:
         """The name of the unit that fits the longest time, and how many make one second."""
         if self.steps:
             return "steps", 1.0
-        return next((unit for unit in _UNITS if longest * unit[1] >= 1), _UNITS[-1])
+        return next((unit for unit in UNITS[:3] if longest * unit[1] >= 1), UNITS[2])
 
     def listed(self, times: Iterable[float]) -> str:
         """Times on one line."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..base.invocation import command_line
 from ..base.limits import MOST_ITERATIONS
 from ..base.output import print_json, say
+from ..base.units import span
 from ..command.declare import UsageError, argument, bad_value
 from ..lab.options import choices
 from ..lab.options.choices import one_of
@@ -136,8 +137,8 @@ def _measure(grid: Grid, place: Place, journal: Journal, deadline: float | None)
         say(f"{len(journal.cells)} of {len(cells)} cells are in {journal.path} already")
     begin, left = time.monotonic(), [cell for cell in cells if cell.name not in journal.cells]
     for number, cell in enumerate(left):
-        minutes = (time.monotonic() - begin) / 60 / max(number, 1) * (len(left) - number)
-        rest = f", about {minutes:.0f} min left" if number else ""
+        rest_s = (time.monotonic() - begin) / max(number, 1) * (len(left) - number)
+        rest = f", about {span(rest_s)} left" if number else ""
         say(f"cell {cells.index(cell) + 1} of {len(cells)}: {cell.name}{rest}")
         found = tuning.measure(grid, cell, place, deadline)
         journal.add(cell.name, [vars(each) for each in found])

@@ -94,7 +94,7 @@ def _breakable(name: str) -> Markup:
 def _glued(words: str) -> Markup:
     """Numbers stay with their units."""
     text = str(escape(plain(words)))
-    return Markup(re.sub(r"(?<=\d) (?=(%|s|ms|µs|[KM]?i?B)\b|%)", "&nbsp;", text))
+    return Markup(re.sub(r"(?<=\d) (?=(%|s|ms|µs|ns|[KM]?i?B)\b|%)", "&nbsp;", text))
 
 
 def told(values: Mapping[str, object] | Iterable[tuple[str, object]]) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from ...base.busy import busy, crowded
 from ...base.errors import DeadlineError
 from ...base.output import say, watched
+from ...base.units import span
 from ...launch import processes
 from ...launch.mpi import short_library
 from ..options.arrivals import Iteration
@@ -120,8 +121,7 @@ def _announcement(benchmark: Benchmark, job: Sequence[Iteration], seconds: float
     lengths = f"{balanced} balanced + {len(job) - balanced} late + {benchmark.warmup} to warm up"
     names = len(benchmark.algorithms)
     algorithms = "1 algorithm" if names == 1 else f"{names} algorithms"
-    duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    return f"{algorithms} x ({lengths}) iterations, about {duration}"
+    return f"{algorithms} x ({lengths}) iterations, about {span(seconds)}"
 
 
 def _lines_of(path: Path) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...base.units import size
+from ...base.units import seconds, size
 from .costs import RECEIVED_FIRST, line
 from .fit import Fit
 
@@ -51,7 +51,7 @@ def _burst(fit: Fit) -> Iterator[str]:
         yield (
             f"after a pause a link passes about {found.shown(found.value)} at once, as through a "
             "token bucket, so short transfers after a pause are faster than the line, by up to "
-            f"{1e3 * _gain(fit):.3g} ms; it is not saved, since it depends on the pauses of your "
+            f"{seconds(_gain(fit))}; it is not saved, since it depends on the pauses of your "
             "program"
         )
 

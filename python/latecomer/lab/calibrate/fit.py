@@ -13,6 +13,7 @@ _DRAWS = 400
 _INTERVAL = (2.5, 97.5)  # percentiles: 95 %
 
 _UNITS = {"alpha": ("us", 1e6), "beta": ("ns", 1e9), "gamma": ("ns", 1e9), "exchange": ("", 1.0)}
+_SHOWN = {"us": "µs"}  # for people
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Parameter:
 
     def shown(self, value: float) -> str:
         """A value of it, for people."""
-        return f"{_digits(value)} {self.unit}".strip()
+        return f"{_digits(value)} {_SHOWN.get(self.unit, self.unit)}".strip()
 
 
 @dataclass(frozen=True)

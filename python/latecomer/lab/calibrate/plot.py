@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from ...base.units import size
+from ...base.units import seconds, size
 from ...base.whole_files import fresh
 from ..views import style
 from .costs import line
@@ -58,7 +58,7 @@ def _times(axes: Axes, fit: Fit) -> None:
     model = 1e6 * line(fit.costs, fit.measured.eager, sizes)
     axes.plot(sizes, model, color=style.INK, linestyle="--", linewidth=1.6, label="model")
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _duration(value)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(1e-6 * value)))
     axes.legend(frameon=False, fontsize=8.5, loc="upper left")
     _over_sizes(axes, fit)
 
@@ -73,13 +73,6 @@ def _ratios(axes: Axes, fit: Fit) -> None:
     axes.axhline(1, color=style.INK, linestyle="--", linewidth=1.6)
     axes.set_ylim(bottom=0)
     _over_sizes(axes, fit)
-
-
-def _duration(microseconds: float) -> str:
-    for unit, scale in (("s", 1e6), ("ms", 1e3)):
-        if microseconds >= scale:
-            return f"{microseconds / scale:g} {unit}"
-    return f"{microseconds:g} us"
 
 
 def _draw(axes: Axes, sizes: np.ndarray, values: np.ndarray, place: int, words: str) -> None:

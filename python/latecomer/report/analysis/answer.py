@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING
 
 from ...base import invocation
 from ...base.printable import plain
+from ...base.units import seconds
 from .facts import Facts, facts
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
-from .wording import (
-    CLEAR,
-    INCOMPARABLE,
-    LITTLE,
-    listed,
-    percent,
-    seconds,
-    seconds_beside,
-)
+from .wording import CLEAR, INCOMPARABLE, LITTLE, listed, percent, seconds_beside
 
 if TYPE_CHECKING:
     from .lateness import Lateness

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.errors import UserError
+from ...base.units import seconds
 from ..trace.messages import kept
 from ..trace.model import Group, Messages, Others, Probes, Side, Trace, earliest, latest
 from .lateness import Lateness, analyse
@@ -148,9 +149,10 @@ def between(trace: Trace, start: float, end: float) -> Trace:
         groups.append(group.part(part))
     beside = _beside(trace, np.full(trace.ranks, start), end)
     if not sum(map(len, groups)) and not beside["messages"]:
-        last = max((float(_entered(g)[-1]) for g in trace.groups if len(g)), default=0.0)
+        entered = np.concatenate([np.zeros(1), *map(_entered, trace.groups)])
+        last = seconds(float(entered[np.isfinite(entered)].max()))
         raise UserError("--from, --to", f"{start:g} to {end:g} s",
-                        f"the calls of the trace were entered within {last:.4g} s")  # fmt: skip
+                        f"the calls of the trace were entered within {last}")  # fmt: skip
     left = np.full(trace.ranks, -np.inf)
     for group in groups:
         for part in group.stretches():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...base.printable import plain
+from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
@@ -25,7 +26,6 @@ from .wording import (
     TRUSTED,
     listed,
     percent,
-    seconds,
 )
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.units import seconds
 from .answer import Answer, cost_share, finding, place_share, remedy, shares, shorter, subject
 from .facts import Facts
 from .lateness import Lateness
-from .wording import seconds
 
 _BARS = 120  # of the picture
 _LONG = 60  # characters: two lines of a phone

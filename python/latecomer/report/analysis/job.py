@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...base.printable import plain
-from ...base.units import size
+from ...base.units import seconds, size
 from .blame import late_ranks, waiters
 from .facts import Facts, unless_unclear
-from .wording import BESIDE, NON_BLOCKING, seconds
+from .wording import BESIDE, NON_BLOCKING
 
 _HALF = 0.5  # of the cost: less is no place for it
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base import pages
 from ...base.printable import plain
-from ...base.units import size
+from ...base.units import seconds, size
 from ..trace.model import SERVED
 from ..trace.waits import synchronising
 from . import sections
@@ -27,7 +27,7 @@ from .first_screen import bars, first
 from .lateness import GroupLateness, Lateness
 from .timeline import windows
 from .what_if import distrust
-from .wording import DEFINITIONS, INCOMPARABLE, SAVED, freed, group_name, seconds
+from .wording import DEFINITIONS, INCOMPARABLE, SAVED, freed, group_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +120,7 @@ def page(
 
 
 def title(found: Lateness, about: About) -> str:
-    """As in "late, 4 ranks, 26 Nov 2026, 18:08"; what is not known is left out."""
+    """As in "late, 4 ranks, 26 Nov 2026, 18:08 UTC"; what is not known is left out."""
     name = about.program.name if about.program else _program(found)
     return ", ".join([name, f"{found.trace.ranks} ranks", *_date(about)])
 
@@ -134,7 +134,7 @@ def _program(found: Lateness) -> str:
 
 def _date(about: About) -> list[str]:
     return (
-        [time.strftime("%d %b %Y, %H:%M", time.localtime(about.started))] if about.started else []
+        [time.strftime("%d %b %Y, %H:%M UTC", time.gmtime(about.started))] if about.started else []
     )
 
 

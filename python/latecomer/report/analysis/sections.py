@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.pages import Cell, Row
-from ...base.units import size
+from ...base.units import seconds, size
 from . import time_parts as split_parts
 from .blame import important, place_name
 from .call_sites import Site
 from .facts import not_looked_at
 from .lateness import GroupLateness, Lateness
 from .what_if import baseline, by_gain, chief, label
-from .wording import group_name, percent, saved, seconds
+from .wording import group_name, percent, saved
 
 if TYPE_CHECKING:
     from .collectives import CallClass

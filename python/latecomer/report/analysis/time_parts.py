@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.units import size
+from ...base.units import seconds, size
 from ..trace.waits import synchronising, waiting
-from .wording import group_name, percent, seconds
+from .wording import group_name, percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

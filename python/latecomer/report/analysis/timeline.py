@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.printable import plain
-from ...base.units import size
+from ...base.units import seconds, size
 from ..trace.model import OTHER_CALLS
 from .events import OTHER, PROBE, RECEIVE, SEND, Events
-from .wording import group_name, seconds
+from .wording import group_name
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.units import seconds as times
 from ..trace.model import Trace, ranks_said
 from .collectives import CallClass, Collectives
 from .graph import Graph, graph_of
 from .simulated import AS_IT_WAS, AUTO, NATIVE, Executes, Simulator
 from .wording import FLOOR, TRUSTED, percent
-from .wording import seconds as times
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

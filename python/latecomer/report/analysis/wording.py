@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from ...base.printable import plain
-
-
-def seconds(value: float) -> str:
-    """As in "1.27 s", "40 ms", "3.1 \N{MICRO SIGN}s"."""
-    size = abs(value)
-    if size < 1e-9:
-        return "0 s"
-    if size >= 9_999.5:  # what is rounded to the next unit is in that one
-        return f"{value:,.0f} s"
-    if size >= 0.9995:
-        return f"{value:.4g} s"
-    return f"{1e3 * value:.3g} ms" if size >= 0.9995e-3 else f"{1e6 * value:.3g} \N{MICRO SIGN}s"
+from ...base.units import UNITS, seconds
 
 
 def seconds_beside(value: float, other: float) -> str:
@@ -22,8 +11,7 @@ def seconds_beside(value: float, other: float) -> str:
     unit, usual = seconds(other).split()[1], seconds(value)
     if usual.split()[1] == unit:
         return usual
-    scale = {"s": 1, "ms": 1e3}.get(unit, 1e6)
-    return f"{scale * value:.3g} {unit}"
+    return f"{dict(UNITS)[unit] * value:.3g} {unit}"
 
 
 def freed(slept: float) -> str:

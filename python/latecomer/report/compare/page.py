@@ -7,7 +7,8 @@ from pathlib import Path
 from statistics import median
 
 from ...base import pages
-from ..analysis.wording import DEFINITIONS, seconds
+from ...base.units import seconds
+from ..analysis.wording import DEFINITIONS
 from .changes import Change, Comparison, Run
 from .pieces import KINDS
 from .sentences import Said, remarks

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...base.units import seconds
 from ..analysis.answer import subject
 from ..analysis.blame import late_ranks
-from ..analysis.wording import FLOOR, listed, percent, seconds
+from ..analysis.wording import FLOOR, listed, percent
 from ..trace.model import ranks_said
 from .changes import Change, Comparison, Run
 from .pieces import KINDS

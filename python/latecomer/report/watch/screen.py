@@ -9,10 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...base.units import span
 from ..analysis.wording import percent
 from ..trace.model import ranks_said
 from .late import Now
-from .sentences import clock_of, hosts_of, sentence, span, stuck_lines
+from .sentences import clock_of, hosts_of, sentence, stuck_lines
 from .watcher import View
 
 _CAUSED, _WAITS = "dark_orange", "dodger_blue1"  # told apart by all kinds of colour blindness

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...base.printable import plain
+from ...base.units import span
 from ..analysis.answer import subject
 from ..analysis.facts import Facts
 from ..analysis.wording import LITTLE, percent
@@ -76,14 +77,6 @@ def _late(view: View, now: Now) -> str:
         return f"Too early to tell who is late: {waiting} of the time of all ranks is waiting."
     return (f"Nobody in particular is late: {waiting} of the time of all ranks is waiting, now "
             "for one rank and now for another.")  # fmt: skip
-
-
-def span(seconds: float) -> str:
-    """As in "14 s", "3 min", "2.5 h"."""
-    seconds = max(seconds, 0.0)
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def clock_of(real: float) -> str:
