@@ -149,3 +149,13 @@ def test_a_daemon_that_does_not_start_is_named_with_its_log(monkeypatch, tmp_pat
     (tmp_path / "slurmd-node0.log").write_text("one\ntwo\nfatal: three\n")
     with pytest.raises(cluster.LabError, match=r"slurmd-node0: said \| one \| two \| fatal: three"):
         slurm._run("slurmd-node0", ["sh", "-c", "echo said >&2; exit 1"])
+
+
+def test_a_command_of_slurm_that_hangs_is_named_with_the_log(monkeypatch, tmp_path):
+    monkeypatch.setattr(slurm, "_FOLDER", tmp_path)
+    (tmp_path / "slurmctld.log").write_text("error: three\n")
+    monkeypatch.setattr(slurm, "tool", lambda _name: "sleep")
+    monkeypatch.setattr(slurm, "_ASK_S", 0.1)
+    said = r"Slurm hangs in the lab: slurmctld: squeue has no answer within 0.1 s \| error: three; "
+    with pytest.raises(cluster.LabError, match=said):
+        slurm._ask("squeue", "100")

@@ -145,7 +145,11 @@ def finish_jobs(deadline: float | None) -> int:
 
 
 def _ask(program: str, *words: str) -> str:
-    return processes.finished([tool(program), *words], _ASK_S, _environment()).stdout.strip()
+    try:
+        return processes.finished([tool(program), *words], _ASK_S, _environment()).stdout.strip()
+    except subprocess.TimeoutExpired:
+        message = f"{program} has no answer within {_ASK_S:g} s"
+        raise _failure("slurmctld", message, "Slurm hangs in the lab") from None
 
 
 def _environment() -> Mapping[str, str]:
@@ -157,11 +161,11 @@ def tool(program: str) -> str:
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_SYSTEM_FOLDERS}") or ""
 
 
-def _failure(log: str, message: str) -> LabError:
+def _failure(log: str, message: str, what: str = "Slurm does not start in the lab") -> LabError:
     path = _FOLDER / f"{log}.log"
     lines = path.read_text(errors="replace").splitlines()[-_TAIL:] if path.exists() else []
     said = " | ".join([*filter(None, message.split("\n")), *lines]) or "no message"
-    return LabError("Slurm does not start in the lab", f"{log}: {said}", _remedy())
+    return LabError(what, f"{log}: {said}", _remedy())
 
 
 def _remedy() -> str:
