@@ -6,7 +6,7 @@ import re
 import pytest
 from dropin_helpers import cases_of, launcher_of, run_command
 from latecomer import cli
-from latecomer.launch import mpi, preload
+from latecomer.launch import preload
 from scenes_helpers import ROOT, both_families
 
 DATA = ["reductions", "moves", "in_place", "nothing", "nothing_waits_for_nobody", "parts",
@@ -88,12 +88,17 @@ def test_run_refuses(capsys, words, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_launcher_that_is_not_known_is_refused(tmp_path):
-    fake = tmp_path / "mpirun"
-    fake.write_text("#!/bin/sh\necho frobnicator 1.0\n")
+@pytest.mark.parametrize("name", ["mpirun", "mpiexec", "aprun", "jsrun"])
+def test_a_launcher_that_is_not_known_is_refused_with_what_works(name, tmp_path, capsys):
+    if preload.program.find_built(preload.LIBRARY) is None:
+        pytest.skip("the drop-in library is not built")
+    fake = tmp_path / name
+    fake.write_text("#!/bin/sh\necho PALS 1.0\n")
     fake.chmod(0o755)
-    with pytest.raises(mpi.LaunchError, match="unknown launcher"):
-        preload.with_variables([str(fake), "-n", "1"], {})
+    assert cli.run(["run", "--", str(fake), "-n", "1", "./app"]) == 1
+    said = capsys.readouterr().err
+    assert f"unknown launcher: {fake}; known are mpirun and mpiexec of Open MPI, MPICH" in said
+    assert f"with any other: {fake} ... env $(latecomer run --preload-only) ./app" in said
 
 
 def test_srun_gets_variables_by_its_environment():

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ..base.clone import BUILD
+from ..base.invocation import called
 from . import mpi, processes, program
 from .mpi import LaunchError
 
@@ -246,6 +248,10 @@ def _words_for(launcher: str, settings: Mapping[str, str]) -> tuple[list[str], b
         return [
             word for name, value in settings.items() for word in ("-x", f"{name}={value}")
         ], True
+    others = f"{shlex.quote(launcher)} ... env $({called()} run --preload-only) ./app"
     raise LaunchError(
-        "unknown launcher", launcher, "mpirun or mpiexec of Open MPI, MPICH or Intel MPI, or srun"
+        "unknown launcher",
+        launcher,
+        "known are mpirun and mpiexec of Open MPI, MPICH and Intel MPI, and srun; with any other: "
+        f"{others}",
     )
