@@ -193,7 +193,8 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
  *   "online": latecomer observes when each rank enters each call, sends these times along with the
  *   call's own messages, and expects the next call to be like the last ones.
  * In rooted collectives under "online" all ranks exchange their times after every eighth call,
- * which then waits for the last rank; under "auto" only in calls of at least 64 KiB.
+ * which then waits for the last rank; under "auto", from 64 KiB and up to 128 ranks, a rank waits
+ * only for one that is a block of calls behind.
  * Fails with MPI_ERR_ARG on every rank for another text and where the ranks' texts differ. */
 LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
 
