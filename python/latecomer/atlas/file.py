@@ -97,7 +97,7 @@ def needed() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        remedy = "pip install 'latecomer[parquet]', or pip install pyarrow"
+        remedy = "pip install pyarrow"
         raise AtlasError(
             "Parquet needs a package that is not installed", "pyarrow", remedy
         ) from None
