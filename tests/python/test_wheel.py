@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from dropin_helpers import launcher_of, run_command
 from install_helpers import BUILD, ROOT, run
+from latecomer.cli import run as command
+from latecomer.launch import program
 from latecomer.launch.preload import with_variables
 from mpi_helpers import installed
 
@@ -189,6 +191,18 @@ for _, verb in COMMANDS.verbs():
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert said.returncode == 0, said.stderr
+
+
+@pytest.mark.parametrize("sign", ["lib/liblatecomer_preload.so", "lib/cmake"])
+def test_where_is_the_folder_with_the_drop_in_library_or_with_packages(
+    monkeypatch, capsys, tmp_path, sign
+):
+    monkeypatch.setattr(program, "PACKAGE", tmp_path)
+    assert command(["where"]) == 1
+    assert f"no libraries are installed here: {tmp_path}; run" in capsys.readouterr().err
+    (tmp_path / sign).mkdir(parents=True)
+    assert command(["where"]) == 0
+    assert capsys.readouterr().out == f"{tmp_path}\n"
 
 
 def test_what_cannot_be_tried_is_refused(tmp_path):
