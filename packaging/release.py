@@ -5,12 +5,14 @@ Usage: release.py VERSION [DATE]      as in 1.0.0 2026-12-01; by default today
 The version is in CMakeLists.txt, from where builds, wheel and command have it; CITATION.cff and the
 recipes of Debian and EasyBuild get a copy, with the date. Changes of changelog.d/ go into
 CHANGELOG.md. The C interface is compared with the last release's, and becomes the one to compare
-with; a new major version may break it.
+with; a new major version may break it. The version of the clone is released as it is if it has no
+tag yet.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from datetime import date, datetime
@@ -27,17 +29,36 @@ def version(root: Path = ROOT) -> str:
     return VERSION.search((root / "CMakeLists.txt").read_text(encoding="utf-8"))[0]
 
 
-def check(new: str, old: str, day: str) -> bool:
-    """Return whether the C interface may break. Raises SystemExit for what is no later version."""
+def has_tag(of: str) -> bool:
+    """Tell whether the version was released."""
+    listed = subprocess.run(["git", "tag", "--list", f"v{of}"], cwd=ROOT, capture_output=True,
+                            text=True, check=True)  # fmt: skip
+    return bool(listed.stdout)
+
+
+def check_tools() -> None:
+    """Raises SystemExit for tools that a step would miss when files are written already."""
+    missing = [name for name in ("towncrier", "cffconvert") if not (BIN / name).exists()]
+    missing += [name for name in ("abidw", "abidiff") if not shutil.which(name)]
+    if missing:
+        raise SystemExit(f"no {', '.join(missing)}; tools/prepare.sh test installs them, and "
+                         "cffconvert where .venv has a Python before 3.12")  # fmt: skip
+
+
+def check(new: str, old: str, day: str, released: bool = True) -> bool:
+    """Return whether the C interface may break. Raises SystemExit for what is no later version
+    than `old`, or the same if that is not `released`."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", new):
         raise SystemExit(f"version '{new}'; give three numbers, as in 1.0.0")
     after, before = (tuple(map(int, each.split("."))) for each in (new, old))
-    if after <= before:
+    if after < before or (after == before and released):
         raise SystemExit(f"version {new}; give one after {old}")
     try:
         date.fromisoformat(day)
     except ValueError:
         raise SystemExit(f"date '{day}'; give one as in 2026-12-01") from None
+    if after == before:
+        return True
     return after[0] > before[0] or (before[0] == 0 and after[1] > before[1])  # docs/c.md
 
 
@@ -55,12 +76,18 @@ def written(root: Path, new: str, day: str) -> None:
     easybuild.rename(easybuild.with_name(f"latecomer-{new}.eb")).write_text(text)
     debian = recipes / "debian" / "changelog"
     entries = debian.read_text(encoding="utf-8")
-    last = entries.split("\nlatecomer (")[0].replace(old, new)
+    last = entries.split("\nlatecomer (")[0]
+    if new == old:
+        entries = entries[len(last) + 1 :]
+    last = last.replace(old, new)
     control = (recipes / "debian" / "control").read_text(encoding="utf-8")
     who = re.search(r"(?m)^Maintainer: (.*)$", control)[1]
     moment = format_datetime(datetime.fromisoformat(f"{day}T00:00:00+00:00"))
     last = re.sub(r"(?m)^ -- .*$", f" -- {who}  {moment}", last).rstrip("\n")
-    debian.write_text(f"{last}\n\n{entries}")
+    debian.write_text(f"{last}\n\n{entries}".rstrip("\n") + "\n")
+    changes = root / "CHANGELOG.md"  # towncrier writes a heading
+    text = changes.read_text(encoding="utf-8")
+    changes.write_text(text.replace(f"## {new}, unreleased\n\n", ""), encoding="utf-8")
 
 
 def run(*command: str) -> None:
@@ -74,7 +101,8 @@ def main(new: str, day: str) -> None:
     """All steps."""
     old = version()
     python = str(BIN / "python")
-    if not check(new, old, day):
+    check_tools()
+    if not check(new, old, day, has_tag(old)):
         run(python, "packaging/abi.py", "check")
     print(
         f"If a step fails: git checkout . && git clean -f packaging, then {new} can be tried again"

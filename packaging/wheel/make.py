@@ -28,8 +28,8 @@ HERE = Path(__file__).resolve().parent
 WORK = ROOT / "build" / "wheel"
 GLIBC_FOLDER = WORK / "glibc"
 FAMILIES = ("abi", "mpich", "openmpi")
-# The part of nanobind that cannot use Python's stable ABI; decision 31.
-BACKEND = "nanobind-backend>=1"
+# The part of nanobind that cannot use Python's stable ABI; its own has its major version.
+BACKEND = "nanobind-backend>=1,<2"
 
 
 def targets(names: set[str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 
 import latecomer
 import pytest
@@ -42,6 +43,20 @@ def test_a_version_that_is_none_or_not_later_is_refused(new):
         release.check(new, "0.1.0", "2030-01-02")
 
 
+def test_a_version_without_a_tag_is_released_as_it_is():
+    assert release.check("0.1.0", "0.1.0", "2030-01-02", released=False)
+    with pytest.raises(SystemExit, match="give one after"):
+        release.check("0.0.9", "0.1.0", "2030-01-02", released=False)
+    assert not release.has_tag("9876.5.4")
+
+
+def test_tools_are_looked_for_before_anything_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr(release, "BIN", tmp_path)
+    monkeypatch.setattr(release, "written", None)
+    with pytest.raises(SystemExit, match="no towncrier, cffconvert.*; tools/prepare.sh test"):
+        release.main("9876.5.4", "2030-01-02")
+
+
 def test_a_date_that_is_none_is_refused():
     with pytest.raises(SystemExit, match="date 'heute'; give one as in 2026-12-01"):
         release.check("0.2.0", "0.1.0", "heute")
@@ -56,11 +71,12 @@ def test_when_the_interface_may_break(new, old, may_break):
 
 
 def test_the_version_is_written(tmp_path):
-    for name in ("CMakeLists.txt", "CITATION.cff"):
+    for name in ("CMakeLists.txt", "CITATION.cff", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path)
     for name in ("debian", "easybuild"):
         shutil.copytree(ROOT / "packaging" / name, tmp_path / "packaging" / name)
-    for new, day in (("7.8.9", "2030-01-02"), ("7.9.0", "2031-01-02")):
+    same = release.version()
+    for new, day in ((same, "2029-01-02"), ("7.8.9", "2030-01-02"), ("7.9.0", "2031-01-02")):
         release.written(tmp_path, new, day)
         assert release.version(tmp_path) == new
         text = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
@@ -72,7 +88,8 @@ def test_the_version_is_written(tmp_path):
         debian = (tmp_path / "packaging/debian/changelog").read_text(encoding="utf-8")
         assert debian.startswith(f"latecomer ({new}) ")
         assert f"{day[8:]} Jan {day[:4]} 00:00:00 +0000" in debian.splitlines()[4]
-    assert re.findall(r"(?m)^latecomer \((.*)\)", debian) == ["7.9.0", "7.8.9", release.version()]
+        assert f"## {new}, unreleased" not in (tmp_path / "CHANGELOG.md").read_text()
+    assert re.findall(r"(?m)^latecomer \((.*)\)", debian) == ["7.9.0", "7.8.9", same]
 
 
 def test_the_citation_is_valid():
@@ -91,6 +108,21 @@ def test_the_changes_make_a_changelog():
     for name in names:
         if name != "README.md":
             assert (ROOT / "changelog.d" / name).read_text().splitlines()[0] in ended.stdout
+
+
+def test_bounds_of_packages_are_the_same_for_clones_and_wheels():
+    toml = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    needed = re.search(r"^dependencies = \[(.*)\]", toml, re.MULTILINE)[1]
+    bounds = [*re.findall(r'"(.*?)"', needed), re.search(r'"(nanobind\W.*?)"', toml)[1]]
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert sorted(bounds) == [line for line in lines if not line.startswith("#")]
+
+
+def test_the_notice_has_the_license_of_nanobind():
+    (found,) = [path for path in metadata.files("nanobind") if path.name == "LICENSE"]
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    assert found.read_text().strip() in notice
+    assert "Thibaut Goetghebuer-Planchon" in notice
 
 
 def test_usage_is_told():
