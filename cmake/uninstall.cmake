@@ -1,4 +1,5 @@
-# Removes the files that a manifest of `cmake --install` lists, and our folders that are empty then:
+# Removes the files that a manifest of `cmake --install` lists, and folders below the prefix, which
+# it names first, that are empty then:
 #   cmake -DMANIFEST=build/release/installed.txt -P uninstall.cmake
 cmake_minimum_required(VERSION 3.22)
 if(NOT EXISTS "${MANIFEST}")
@@ -10,17 +11,24 @@ if(files MATCHES "/_CPack_Packages/")
   message(FATAL_ERROR "MANIFEST: '${MANIFEST}' lists the files of an archive that cpack made, and \
 not those of an installation; right would be installed.txt of the build folder")
 endif()
+list(POP_FRONT files prefix)
+if(NOT prefix MATCHES "^prefix (.+)$")
+  message(FATAL_ERROR "MANIFEST: '${MANIFEST}' names no prefix; right would be to install once more, \
+to the same place")
+endif()
+set(prefix "${CMAKE_MATCH_1}")
 foreach(file ${files})
   file(REMOVE "${file}")
   get_filename_component(folder "${file}" DIRECTORY)
-  # Up to the first folder that holds something else.
-  while(IS_DIRECTORY "${folder}")
-    file(GLOB rest LIST_DIRECTORIES true "${folder}/*" "${folder}/.*")
-    if(rest)
+  # Up to the first folder that holds something else; the prefix may be one of others.
+  string(FIND "${folder}" "${prefix}/" at)
+  while(at EQUAL 0)
+    execute_process(COMMAND rmdir "${folder}" RESULT_VARIABLE kept ERROR_QUIET)
+    if(kept AND IS_DIRECTORY "${folder}")
       break()
     endif()
-    file(REMOVE_RECURSE "${folder}")
     get_filename_component(folder "${folder}" DIRECTORY)
+    string(FIND "${folder}" "${prefix}/" at)
   endwhile()
 endforeach()
 list(LENGTH files count)
