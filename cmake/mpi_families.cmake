@@ -113,6 +113,9 @@ function(latecomer_add_mpi_library family kind includes links)
 endfunction()
 
 function(latecomer_add_mpi_programs family)
+  if(SKBUILD)
+    set(not_installed EXCLUDE_FROM_ALL)
+  endif()
   file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
   if(bench_sources)
     add_executable(latecomer_bench_${family} ${bench_sources})
@@ -131,7 +134,7 @@ function(latecomer_add_mpi_programs family)
   endif()
 
   if(EXISTS ${PROJECT_SOURCE_DIR}/bench/overhead)
-    add_executable(latecomer_overhead_${family}
+    add_executable(latecomer_overhead_${family} ${not_installed}
       ${PROJECT_SOURCE_DIR}/bench/overhead/main.cpp ${PROJECT_SOURCE_DIR}/bench/reading.cpp)
     target_link_libraries(latecomer_overhead_${family}
       PRIVATE latecomer_mpi_${family} latecomer_warnings)
@@ -139,7 +142,7 @@ function(latecomer_add_mpi_programs family)
 
   file(GLOB raytracer_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/raytracer/*.cpp)
   if(raytracer_sources)
-    add_executable(latecomer_raytracer_${family} ${raytracer_sources})
+    add_executable(latecomer_raytracer_${family} ${not_installed} ${raytracer_sources})
     latecomer_compile_in_batches(latecomer_raytracer_${family})
     target_link_libraries(latecomer_raytracer_${family}
       PRIVATE latecomer_mpi_${family} latecomer_warnings)

@@ -1,6 +1,6 @@
 # The nanobind module latecomer._core, written beside the Python sources so that a clone can be
 # used without installing it; a package build installs it into the wheel instead.
-find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module)
+find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
 # It is a package of this Python, or of the system.
 execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
   OUTPUT_VARIABLE nanobind_folder OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
