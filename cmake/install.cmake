@@ -3,11 +3,16 @@
 #
 # Each library is whole: liblatecomer_core has the functions of latecomer.h, liblatecomer_<family>
 # has those and the ones of latecomer_mpi.h. A program links one of them.
+if(NOT DEFINED CMAKE_INSTALL_LIBDIR)  # everywhere the same, whatever the system's custom
+  set(CMAKE_INSTALL_LIBDIR lib CACHE PATH "Folder of libraries, below the prefix")
+endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-if(SKBUILD)  # everything lies in the Python package's folder, whatever the system's custom
+set(LATECOMER_MAN_DIR ${CMAKE_INSTALL_MANDIR})
+if(SKBUILD)  # everything else lies in the Python package's folder
   set(CMAKE_INSTALL_LIBDIR lib)
+  set(LATECOMER_MAN_DIR ${SKBUILD_DATA_DIR}/share/man)
 endif()
 set(LATECOMER_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/latecomer)
 set(LATECOMER_PKGCONFIG_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -20,7 +25,7 @@ set(LATECOMER_SOVERSION ${PROJECT_VERSION_MAJOR})
 set(LATECOMER_COMPATIBILITY SameMajorVersion)
 if(PROJECT_VERSION_MAJOR EQUAL 0)
   string(APPEND LATECOMER_SOVERSION .${PROJECT_VERSION_MINOR})
-  set(LATECOMER_COMPATIBILITY ${LATECOMER_COMPATIBILITY})
+  set(LATECOMER_COMPATIBILITY SameMinorVersion)
 endif()
 set(LATECOMER_EXPORTS ${PROJECT_BINARY_DIR}/exports.map)
 file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
@@ -134,9 +139,10 @@ if(LATECOMER_MPI_BUILT)
   list(APPEND headers include/latecomer/latecomer_mpi.h)
 endif()
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/latecomer)
-install(FILES LICENSE README.md CHANGELOG.md CITATION.cff docs/install.md
-  DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES docs/latecomer.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+install(FILES LICENSE NOTICE README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  FILES_MATCHING PATTERN *.md PATTERN assets EXCLUDE PATTERN pictures EXCLUDE)
+install(FILES docs/latecomer.7 DESTINATION ${LATECOMER_MAN_DIR}/man7)
 if(LATECOMER_PYTHON)  # latecomer-run(1) and so on, of what also makes --help
   set(pages ${PROJECT_BINARY_DIR}/man1)
   file(GLOB declared CONFIGURE_DEPENDS python/latecomer/command/*.py python/latecomer/verbs/*.py)
@@ -147,7 +153,7 @@ if(LATECOMER_PYTHON)  # latecomer-run(1) and so on, of what also makes --help
       ${pages} ${PROJECT_VERSION}
     COMMENT "Writing manual pages")
   add_custom_target(latecomer_man ALL DEPENDS ${pages}/latecomer-run.1)
-  install(DIRECTORY ${pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(DIRECTORY ${pages}/ DESTINATION ${LATECOMER_MAN_DIR}/man1)
 endif()
 
 # find_package(latecomer)

@@ -119,6 +119,10 @@ def test_an_archive_has_licence_and_manual(moved):
     assert "BSD 3-Clause" in (moved / "share/doc/latecomer/LICENSE").read_text()
     assert (moved / "share/man/man1/latecomer-run.1").read_text().startswith(".TH LATECOMER-RUN")
     assert (moved / "share/man/man7/latecomer.7").read_text().startswith(".TH LATECOMER")
+    readme = (moved / "share/doc/latecomer/README.md").read_text()
+    named = set(re.findall(r"\]\((docs/[\w./-]+)\)", readme))
+    assert len(named) > 10
+    assert [page for page in named if not (moved / "share/doc/latecomer" / page).exists()] == []
 
 
 # ---- projects
@@ -218,6 +222,8 @@ def test_exceptions_of_an_operator_pass_through_a_shared_library(plain, family, 
         ("set(CMAKE_C_COMPILER_LOADED FALSE)\nfind_package(latecomer REQUIRED COMPONENTS mpi)",
          "or mpi in a project in C whose MPI CMake finds"),
         ("find_package(latecomer 9.9 REQUIRED)", f"version: {VERSION}"),
+        # Before 1.0 each minor version may change the interface.
+        ("find_package(latecomer 0.0.1 REQUIRED)", f"version: {VERSION}"),
         ("set(MPI_C_INCLUDE_DIRS ${{CMAKE_CURRENT_SOURCE_DIR}})\n"
          "find_package(latecomer REQUIRED COMPONENTS {family})",
          "'{family}' does not fit the MPI that find_package(MPI) found, of kind 'mpi'"),
@@ -270,6 +276,21 @@ def test_uninstalling_leaves_nothing_and_spares_what_is_not_ours(tmp_path):
     assert files_below(prefix) == {"lib", "lib/other.so"}
 
 
+def test_uninstalling_ends_at_the_prefix(tmp_path):
+    prefix, outside = tmp_path / "of others" / "a[b]", tmp_path / "man" / "latecomer.7"
+    files = [prefix / "share/doc/LICENSE", prefix / "share/LICENSE", prefix / "a", outside]
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    manifest = tmp_path / "manifest"
+    manifest.write_text("\n".join(map(str, files)) + "\n")
+    script = ["-P", ROOT / "cmake" / "uninstall.cmake"]
+    assert "names no prefix" in failure("cmake", f"-DMANIFEST={manifest}", *script)
+    manifest.write_text(f"prefix {prefix}\n{manifest.read_text()}")
+    run("cmake", f"-DMANIFEST={manifest}", *script)
+    assert files_below(tmp_path) == {"of others", "of others/a[b]", "man", "manifest"}
+
+
 # ---- pip
 
 
@@ -292,6 +313,11 @@ def test_a_project_with_the_python_package(tmp_path):
     run(*pip, "install", "--no-deps", "--no-compile", wheel, env=clean)
 
     assert run(command, "--version", env=clean) == f"latecomer {VERSION}\n"
+    pages = files_below(tmp_path / "venv" / "share" / "man")
+    assert {"man1/latecomer-run.1", "man7/latecomer.7"} <= pages
+    assert not (packages / "latecomer" / "share" / "man").exists()
+    (notice,) = packages.glob("latecomer-*.dist-info/licenses/NOTICE")
+    assert "nanobind" in notice.read_text()
     prefix = run(command, "where", env=clean).strip()
     assert prefix == str(packages / "latecomer")
     assert "online_owners" in run(command, "algorithms", "--json", env=clean)
@@ -310,7 +336,7 @@ def test_a_project_with_the_python_package(tmp_path):
 
     run(*pip, "uninstall", "-y", "latecomer", env=clean)
     assert {path for path in files_below(tmp_path / "venv") - before if "__pycache__" not in path} \
-        == set()  # fmt: skip
+        <= {"share", "share/man"}  # fmt: skip
 
 
 def _family_of_package(packages):

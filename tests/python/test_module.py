@@ -59,6 +59,15 @@ def test_ranks_have_the_library_while_the_module_is_loaded(name, prefix):
     assert "latecomer" not in run_command(started.command, unloaded).check().err
 
 
+@pytest.mark.parametrize(("before", "after_it"), [({}, ""), ({"MANPATH": "/a"}, "/a:")])
+def test_manual_pages_are_found_beside_those_of_the_system(prefix, before, after_it):
+    env = {name: value for name, value in os.environ.items() if name != "MANPATH"} | before
+    loaded, _ = after(prefix, ["load latecomer"], env)
+    assert loaded["MANPATH"] == f"{prefix}/share/man:{after_it}"
+    unloaded, _ = after(prefix, ["load latecomer", "unload latecomer"], env)
+    assert unloaded.get("MANPATH", "").strip(":") == before.get("MANPATH", "")
+
+
 def test_open_mpi_still_takes_variables_for_its_ranks(prefix):
     started = launcher_of("openmpi", 1, [cases_of("openmpi"), "reductions"])
     loaded, _ = after(prefix, ["load latecomer"], {**os.environ, **started.env})
