@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from latecomer.launch import mpi, preload, program
-from mpi_helpers import installed
+from mpi_helpers import at_once, installed
 
 DEADLINE_S = 600  # of a job that hangs: others end in seconds
 LATE = 124  # the code of timeout(1)
@@ -51,7 +51,8 @@ def cases_of(name: str) -> str:
 def launcher_of(name: str, ranks: int, command: Sequence[str]) -> mpi.Launch:
     """The command and environment that start the ranks, without the library."""
     library = installed(LAUNCHERS.get(name, name))
-    return mpi.launch_command(library, ranks, command, env=PATIENT, allow_root=True)
+    env = PATIENT | at_once()
+    return mpi.launch_command(library, ranks, command, env=env, allow_root=True)
 
 
 def run_command(command: Sequence[str], env: Mapping[str, str]) -> Job:

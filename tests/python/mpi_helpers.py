@@ -1,5 +1,6 @@
 """Common functions of the tests of MPI launches."""
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -25,6 +26,17 @@ int main(int argc, char** argv) {
   return argc > 1 ? atoi(argv[1]) : 0;
 }
 """
+
+
+# Open MPI's launcher sleeps so long, in seconds, before it ends the ranks of a job that failed, and
+# once more before it kills them.
+SLEEPS = "OMPI_MCA_odls_base_sigkill_timeout"
+AS_USERS = (SLEEPS, "1")  # its default: for one test of each way to fail
+
+
+def at_once() -> dict[str, str]:
+    """The variable with which a failed job ends at once, unless the test has set it."""
+    return {SLEEPS: os.environ.get(SLEEPS, "0")}
 
 
 def installed(name: str) -> mpi.Family:

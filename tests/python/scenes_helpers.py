@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from latecomer.launch import mpi, processes
-from mpi_helpers import FAMILIES, installed
+from mpi_helpers import FAMILIES, at_once, installed
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 both_families = pytest.mark.parametrize("name", FAMILIES)
@@ -39,6 +39,7 @@ def run_scene(
     program = ROOT / "build" / "release" / f"mpi_scenes_{name}"
     if not program.exists():
         pytest.skip(f"not built: {program.name}")
+    env = at_once() | dict(env or {})
     launch = mpi.launch_command(family, ranks, [str(program), *arguments], env=env, allow_root=True)
     with tempfile.TemporaryDirectory() as folder:
         said = Path(folder) / "stderr"

@@ -11,7 +11,7 @@ from latecomer.core import networks
 from latecomer.core.compiled import core
 from latecomer.lab import cluster
 from latecomer.launch import mpi, program
-from mpi_helpers import FAMILIES
+from mpi_helpers import FAMILIES, at_once
 from test_calibrate_fit import PATTERNS, TRUE, drawn
 
 FAKED = ["--place", "inherit"]
@@ -199,8 +199,8 @@ def test_a_real_run_in_the_lab_finds_its_links():
     ],
 )
 def test_the_programs_own_errors(words, said, capfd):
-    path = built("openmpi")
-    launch = mpi.launch_command(mpi.family("openmpi"), 1, [str(path), *words], allow_root=True)
+    command, family = [str(built("openmpi")), *words], mpi.family("openmpi")
+    launch = mpi.launch_command(family, 1, command, env=at_once(), allow_root=True)
     from latecomer.launch import processes
 
     assert processes.run(launch.command, env=launch.env, deadline=600) == 2

@@ -18,7 +18,7 @@ from dropin_helpers import (
     shared_library,
 )
 from latecomer.launch import preload
-from mpi_helpers import installed
+from mpi_helpers import AS_USERS, installed
 from scenes_helpers import both_families
 
 # In the manner of mpiP: times calls, and calls PMPI functions.
@@ -253,8 +253,9 @@ def job_with_a_death(name: str, how: str, variables: dict[str, str]) -> Job:
 
 @both_families
 @pytest.mark.parametrize("how", ["kill", "exit"])
-def test_a_rank_that_dies_in_a_call_ends_the_job_as_without_the_library(name, how):
+def test_a_rank_that_dies_in_a_call_ends_the_job_as_without_the_library(name, how, monkeypatch):
     """Not in a time of its own: the library has not yet said that it waits."""
+    monkeypatch.setenv(*AS_USERS)
     without = job_with_a_death(name, how, {"LATECOMER": "off"})
     job = job_with_a_death(name, how, {"LATECOMER_ALGORITHM": "allreduce:ring"})
     assert job.code not in (0, LATE)

@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import pytest
+from mpi_helpers import AS_USERS
 from recorder_helpers import recorder
 from scenes_helpers import both_families
 from test_dropin_beside import TIMES, WRAPS
@@ -200,5 +201,7 @@ def test_what_a_program_does(name, word, code, tmp_path):
     ["kill-begin", "exit-between", "_exit-between", "abort-between", "kill-between",
      "segv-call", "handled-call", "kill-finalize", "kill-after", "never-finalizes"],
 )  # fmt: skip
-def test_how_a_program_ends(name, word, code, tmp_path):
+def test_how_a_program_ends(name, word, code, tmp_path, monkeypatch):
+    if word in ("abort-between", "never-finalizes"):  # test_dropin_beside has exits and signals
+        monkeypatch.setenv(*AS_USERS)
     check(name, Scene(word, deadly=True), code(name), tmp_path)

@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from mpi_helpers import wait_until
+from mpi_helpers import AS_USERS, wait_until
 from scenes_helpers import both_families, run_scene
 
 RANKS = 3
@@ -50,7 +50,9 @@ def env(phase: str) -> dict[str, str] | None:
 
 @both_families
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_killed_rank_ends_the_job(name, phase):
+def test_a_killed_rank_ends_the_job(name, phase, monkeypatch):
+    if phase == "combining":
+        monkeypatch.setenv(*AS_USERS)
     native = run_scene(name, RANKS, ["trouble", "kill", "computing", "native"])
     ended = run_scene(name, RANKS, ["trouble", "kill", phase, algorithm(phase)], env=env(phase))
     assert struck(ended.err), ended.err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from latecomer.base.errors import UserError
 from latecomer.launch import mpi, program
-from mpi_helpers import FAMILIES
+from mpi_helpers import FAMILIES, at_once
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "evidence"
 PREFIX = "latecomer_overhead_"
@@ -22,7 +22,8 @@ def compare(family: str, *words: str) -> subprocess.CompletedProcess[str]:
         found, path = mpi.family(family), program.of_family(family, PREFIX)
     except UserError as error:
         pytest.skip(str(error))
-    launch = mpi.launch_command(found, 2, [str(path), *words], allow_root=True)
+    command = [str(path), *words]
+    launch = mpi.launch_command(found, 2, command, env=at_once(), allow_root=True)
     return subprocess.run(
         launch.command, env=launch.env, capture_output=True, text=True, timeout=600, check=False
     )
