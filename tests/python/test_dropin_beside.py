@@ -241,11 +241,11 @@ def job_with_a_death(name: str, how: str, variables: dict[str, str]) -> Job:
     """A job in which a rank ends during a call.
 
     MPICH's launcher misses such an end in 4 of 100 jobs without the library, too, and waits on:
-    it gets another try.
+    it gets another try after many times what a job takes.
     """
     for _ in range(4 if name == "mpich" else 1):
         told = {"TEST_DEATH": how, **variables}
-        job = run_cases(name, 3, ["dies"], told, within_s=60 if name == "mpich" else 600)
+        job = run_cases(name, 3, ["dies"], told, within_s=20 if name == "mpich" else 600)
         if job.code != LATE:
             break
     return job
