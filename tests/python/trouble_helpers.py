@@ -15,9 +15,9 @@ from mpi_helpers import installed
 SOURCE = Path(__file__).parents[1] / "dropin" / "trouble" / "trouble.c"
 WITHIN_S = 90
 AGAIN_AFTER_S = 20  # where there is another try: a job takes less than 1 s
-# MPICH's launcher misses some ends of ranks, and waits on, or dies of a pipe that they have closed:
-# without the library too.
-LAUNCHER_LOST = (LATE, -signal.SIGPIPE)
+# MPICH's launcher misses some ends of ranks, and waits on, or ends by a pipe that they have closed,
+# by the signal or with 255: without the library too.
+LAUNCHER_LOST = (LATE, -signal.SIGPIPE, 255)
 MODES = {
     "observe": {"LATECOMER": "observe"},
     "auto": {"LATECOMER_ALGORITHM": "auto:random=1", "LATECOMER_MIN_BYTES": "0"},
