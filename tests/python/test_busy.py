@@ -8,7 +8,9 @@ from bench_helpers import QUICK, TWO, run
 from latecomer.base.busy import busy, crowded
 from latecomer.cli import run as command
 from latecomer.launch.dropin import Comparison, Ended
-from mpi_helpers import FAMILIES
+from latecomer.launch.program import CALIBRATE
+from mpi_helpers import FAMILIES, installed
+from test_calibrate_fit import drawn
 
 LOAD = "other programs used this machine (load 12 on 2 cores): do not trust these times"
 POLLING = ("3 ranks on 2 cores: ranks of MPICH poll without a pause, so times are not those of a "
@@ -61,8 +63,25 @@ def test_a_comparison_tells_it():
     assert Comparison([1.0], [1.0], [1.0], Ended(0, 1.0)).text().count("\n") == 3
 
 
+# Stands in for the calibration program: rank 0 writes times that were measured long ago.
+CALIBRATES = """#!/bin/sh
+[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" != 0 ] || cp {samples} "$4"
+"""
+
+
 @pytest.mark.usefixtures("machine")
-def test_a_calibration_tells_it(tmp_path, capsys):
-    words = ["calibrate", "--place", "local", "--nodes", "2", "--budget", "2s", "--no-save"]
-    assert command(words) == 0
-    assert f"- {LOAD}\n" in capsys.readouterr().out
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_calibration_tells_it(name, tmp_path, monkeypatch, capsys):
+    installed(name)
+    samples, program = tmp_path / "long-ago", tmp_path / f"{CALIBRATE}{name}"
+    library = {"openmpi": "Open MPI v4.1.4", "mpich": "MPICH Version: 5.0.1"}[name]
+    samples.write_text("".join(json.dumps(line) + "\n" for line in drawn(1, mpi=library)))
+    program.write_text(CALIBRATES.format(samples=samples))
+    program.chmod(0o755)
+    monkeypatch.setenv("LATECOMER_PROGRAMS", str(tmp_path))
+    assert (
+        command(["calibrate", "--mpi", name, "--place", "local", "--nodes", "3", "--no-save"]) == 0
+    )
+    told = capsys.readouterr().out
+    assert f"- {LOAD}\n" in told
+    assert (f"- {POLLING}\n" in told) is (name == "mpich")
