@@ -1,5 +1,6 @@
 """The drop-in library beside what else there is in a job: other tools, memory, ranks that die."""
 
+import functools
 import itertools
 import json
 import re
@@ -114,10 +115,21 @@ int MPI_Bcast(void* b, int n, MPI_Datatype t, int r, MPI_Comm c) {
 """
 
 
+@pytest.fixture(scope="module")
+def seeing(tmp_path_factory):
+    """The library that sees calls, by MPI library."""
+    return functools.cache(lambda name: tool_of(name, SEES, tmp_path_factory.mktemp(name)))
+
+
+def tool_of(name, source, folder):
+    """A library for LD_PRELOAD."""
+    (folder / "tool.c").write_text(source)
+    return shared_library(installed(name).mpicc, folder / "tool.c", folder / "tool.so")
+
+
 def run_with_tool(name, source, first, folder):
     """The calls of each rank that latecomer counted; none if it was inactive."""
-    (folder / "tool.c").write_text(source)
-    tool = shared_library(installed(name).mpicc, folder / "tool.c", folder / "tool.so")
+    tool = tool_of(name, source, folder)
     launch = launcher_of(name, 2, [cases_of(name), "reductions", "nonblocking"])
     both = [str(tool), str(preload.library())]
     variables = {
@@ -143,23 +155,21 @@ def test_other_tools_keep_working_and_calls_are_handled(name, source, first, tmp
 @both_families
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("limit", [0, 1, 100, 1024])
-def test_calls_below_the_limit_and_no_others_go_to_the_mpi_library(name, counted, limit, tmp_path):
+def test_calls_below_the_limit_and_no_others_go_to_the_mpi_library(
+    name, counted, limit, seeing, tmp_path
+):
     """By the loader, or by the library itself where calls are counted: it makes no difference."""
-    (tmp_path / "tool.c").write_text(SEES)
-    tool = shared_library(installed(name).mpicc, tmp_path / "tool.c", tmp_path / "tool.so")
     settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_MIN_BYTES": str(limit)}
     if counted:
         settings["LATECOMER_STATS"] = str(tmp_path / "%r.json")
-    job = run_cases(name, 2, ["limits"], settings, behind=[tool]).check()
+    job = run_cases(name, 2, ["limits"], settings, behind=[seeing(name)]).check()
     assert seen_in(job.out) == limits_below(limit)
 
 
 @both_families
 @pytest.mark.parametrize(("ranks", "settings"), [(2, {"LATECOMER": "off"}), (1, {})])
-def test_a_tool_behind_sees_all_calls_of_an_inactive_library(name, ranks, settings, tmp_path):
-    (tmp_path / "tool.c").write_text(SEES)
-    tool = shared_library(installed(name).mpicc, tmp_path / "tool.c", tmp_path / "tool.so")
-    job = run_cases(name, ranks, ["limits"], settings, behind=[tool]).check()
+def test_a_tool_behind_sees_all_calls_of_an_inactive_library(name, ranks, settings, seeing):
+    job = run_cases(name, ranks, ["limits"], settings, behind=[seeing(name)]).check()
     assert seen_in(job.out) == limits_below(2000)
 
 
@@ -212,8 +222,7 @@ def test_an_estimate_is_about_calls_that_were_handled(name, tmp_path):
 
 @both_families
 def test_a_datatype_that_the_mpi_library_refuses_does_not_end_the_program(name, tmp_path):
-    (tmp_path / "tool.c").write_text(REFUSES)
-    tool = shared_library(installed(name).mpicc, tmp_path / "tool.c", tmp_path / "tool.so")
+    tool = tool_of(name, REFUSES, tmp_path)
     settings = {"LATECOMER_ALGORITHM": "fastest", "LATECOMER_STATS": str(tmp_path / "%r.json")}
     job = run_cases(name, 2, ["reductions"], settings, behind=[tool]).check()
     assert job.out.count("refused") == 2

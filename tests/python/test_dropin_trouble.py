@@ -8,7 +8,6 @@ import subprocess
 
 import pytest
 from mpi_helpers import AS_USERS
-from recorder_helpers import recorder
 from scenes_helpers import both_families
 from test_dropin_beside import TIMES, WRAPS
 from trouble_helpers import Scene, check, program_of, run_scene_of, tool
@@ -142,10 +141,10 @@ TOOLS = {"mpiP": TIMES, "Caliper": WRAPS, "Darshan": LOOKS_AT_FILES, "Score-P": 
 @both_families
 @pytest.mark.parametrize("side", ["front", "behind"])
 @pytest.mark.parametrize("title", TOOLS)
-def test_tools_in_the_manner_of(name, title, side, code, tmp_path):
+def test_tools_in_the_manner_of(name, title, side, code, recorder_of, tmp_path):
     """In that of Score-P: a wrapper of every function, which writes what it saw at the end."""
     text = TOOLS[title]
-    library = tool(name, tmp_path, text, "tool") if text else recorder(name, tmp_path)
+    library = tool(name, tmp_path, text, "tool") if text else recorder_of(name)
     recorded = {"RECORDED": str(tmp_path)}
     check(name, Scene(**{side: [library]}, variables=recorded), code(name), tmp_path)
 

@@ -32,6 +32,19 @@ def compiled(name, folder, text, ending):
     return str(program)
 
 
+@pytest.fixture(scope="module")
+def program_of(tmp_path_factory):
+    """As compiled(), each program once."""
+    made = {}
+
+    def built(name, text, ending):
+        if (name, text) not in made:
+            made[name, text] = compiled(name, tmp_path_factory.mktemp(name), text, ending)
+        return made[name, text]
+
+    return built
+
+
 def run_program(name, ranks, command, variables) -> Job:
     launch = launcher_of(name, ranks, command)
     settings = {"LD_PRELOAD": str(preload.library()), **variables}
@@ -86,10 +99,9 @@ int main(int argc, char** argv) {
 
 @both_families
 @pytest.mark.parametrize("algorithm", ["auto", "fastest"])
-def test_error_handlers_may_leave_a_call_by_an_exception_or_a_jump(name, algorithm, tmp_path):
-    program = compiled(name, tmp_path, HANDLERS, "cpp")
+def test_error_handlers_may_leave_a_call_by_an_exception_or_a_jump(name, algorithm, program_of):
     variables = {"LATECOMER_MIN_BYTES": "0", "LATECOMER_ALGORITHM": algorithm}
-    run_program(name, 3, [program], variables).check()
+    run_program(name, 3, [program_of(name, HANDLERS, "cpp")], variables).check()
 
 
 OPERATOR = """
@@ -137,9 +149,9 @@ int main(int argc, char** argv) {
 
 @both_families
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_exceptions_of_an_operator_reach_the_program(name, mode, tmp_path):
+def test_exceptions_of_an_operator_reach_the_program(name, mode, program_of):
     """MPI promises nothing; with both libraries it works, on two ranks that combine alike."""
-    run_program(name, 2, [compiled(name, tmp_path, OPERATOR, "cpp")], mode).check()
+    run_program(name, 2, [program_of(name, OPERATOR, "cpp")], mode).check()
 
 
 # ---- MPI_Finalize
@@ -194,9 +206,11 @@ int main(int argc, char** argv) {
 
 @both_families
 @pytest.mark.parametrize("collectives", [0, 1])
-def test_other_ranks_may_wait_for_what_a_rank_does_in_finalize(name, collectives, tmp_path):
+def test_other_ranks_may_wait_for_what_a_rank_does_in_finalize(
+    name, collectives, program_of, tmp_path
+):
     """The functions of MPI_COMM_SELF's attributes run first in MPI_Finalize, and may use MPI."""
-    program = compiled(name, tmp_path, FINALIZE, "c")
+    program = program_of(name, FINALIZE, "c")
     modes = [*MODES, {"LATECOMER_TRACE": str(tmp_path / "trace")}]
     for mode in modes:
         run_program(name, 3, [program, str(collectives)], mode).check()

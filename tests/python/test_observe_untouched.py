@@ -6,7 +6,7 @@ import re
 import pytest
 from dropin_helpers import launcher_of, run_command
 from latecomer.launch import preload, program
-from recorder_helpers import MEMORY, PROGRAM, calls_in, recorder
+from recorder_helpers import MEMORY, PROGRAM, calls_in
 from scenes_helpers import both_families
 from test_dropin_ways_out import compiled, run_program
 
@@ -15,7 +15,7 @@ OBSERVE = {"LATECOMER": "observe"}
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+def recorded(recorder_of, tmp_path_factory):
     """Runs the program with the recorder behind what else is preloaded: calls by rank, and output."""
     made = {}
 
@@ -24,7 +24,7 @@ def recorded(tmp_path_factory):
             pytest.skip("the drop-in library is not built")
         if name not in made:
             folder = tmp_path_factory.mktemp(name)
-            made[name] = (recorder(name, folder), compiled(name, folder, PROGRAM, "c"))
+            made[name] = (recorder_of(name), compiled(name, folder, PROGRAM, "c"))
         tool, code = made[name]
         folder = tmp_path_factory.mktemp("calls")
         launch = launcher_of(name, RANKS, [code, str(CALLS), str(seed)])
