@@ -3,6 +3,7 @@
 The table of docs/dropin.md has a row for each of these.
 """
 
+import functools
 import re
 import subprocess
 
@@ -73,6 +74,13 @@ def test_no_shared_memory(name, code, tmp_path, namespaces):
     check(name, Scene(outside=outside, variables=BY_TCP), code(name), tmp_path)
 
 
+@pytest.fixture(scope="module")
+def writes_nothing(code):
+    """The job without the library, which does not look at the place, by MPI library."""
+    scene = Scene(outside=mounted("true"), variables=BY_TCP)
+    return functools.cache(lambda name: run_scene_of(name, scene, code(name), None))
+
+
 @both_families
 @pytest.mark.parametrize(
     ("mount", "why"),
@@ -83,11 +91,12 @@ def test_no_shared_memory(name, code, tmp_path, namespaces):
         ("rmdir {}", "No such file or directory"),
     ],
 )
-def test_no_place_for_files(name, mount, why, code, tmp_path, namespaces):
+def test_no_place_for_files(name, mount, why, code, writes_nothing, tmp_path, namespaces):
     place = tmp_path / "place"
     variables = {"LATECOMER_TRACE": f"{place}/trace", **BY_TCP}
     outside = mounted(f"mkdir -p {place}; {mount.format(place)}")
-    check(name, Scene(outside=outside, variables=variables), code(name), tmp_path, why)
+    scene = Scene(outside=outside, variables=variables)
+    check(name, scene, code(name), tmp_path, why, writes_nothing(name))
 
 
 # ---- what else is in the process

@@ -71,10 +71,18 @@ def said(job: Job) -> list[str]:
 
 
 def check(
-    name: str, scene: Scene, code: Sequence[str], folder: Path, told: str | None = None
+    name: str,
+    scene: Scene,
+    code: Sequence[str],
+    folder: Path,
+    told: str | None = None,
+    alone: Job | None = None,
 ) -> None:
-    """All is as without the library, and it says one line at most; `told`: this is in it."""  # fmt: skip
-    alone = run_scene_of(name, scene, code, None)
+    """All is as without the library, and it says one line at most; `told`: this is in it.
+
+    `alone`: the job without the library, where it has been run.
+    """
+    alone = alone or run_scene_of(name, scene, code, None)
     if not scene.deadly and alone.code != 0:
         pytest.skip(f"the MPI library does not live with it: {alone.err[-300:]}")
     for mode, chosen in MODES.items():
