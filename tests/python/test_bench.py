@@ -316,9 +316,19 @@ def test_a_crash_before_anything_was_complete_is_an_error(fake, monkeypatch):
     assert "no iteration was completed: the benchmark program ended with exit code 3" in said
 
 
-def test_a_deadline_keeps_what_was_measured(fake, monkeypatch):
+def test_a_deadline_keeps_what_was_measured(fake, monkeypatch, tmp_path):
+    """Its time begins when ten iterations are measured, however long these took."""
     monkeypatch.setenv("FAKE", "hang")
-    result = run(*FAKED, "--iterations", "9", "--deadline", "10")
+    keep = tmp_path / "samples"
+
+    class Hanging(subprocess.Popen):
+        def wait(self, timeout=None):
+            wait_until(lambda: keep.exists() and keep.read_text().count("\n") == 21)
+            return super().wait(timeout)
+
+    own = SimpleNamespace(Popen=Hanging, TimeoutExpired=subprocess.TimeoutExpired)
+    monkeypatch.setattr(places, "subprocess", own)
+    result = run(*FAKED, "--iterations", "9", "--deadline", "1", "--samples", str(keep))
     assert result.exit_code == 1
     assert "first 10 of 17 iterations" in result.stderr
     assert "onelate, delay 50 ms" in result.stdout
