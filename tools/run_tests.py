@@ -82,8 +82,9 @@ def cpp_files() -> list[str]:
 SLOW = [
     "*DefaultSegments*", "*Choosing*", "*TimeOf*", "*MeanAfterLast*", "*AutoOf*", "*CostOf*",
     "*NoSimulatedRunBeatsIt*", "*.InAllOrdersOfEvents*", "*EveryMistakeIsDetected*",
-    "ChooserSeries.*", "Forecasts.MemoryIsBounded", "*Planning.CostsAsMuch*",
-    "*Planning.MemoryIsThat*", "MakePlan.CountsBeyond32Bits", "*Circulant.*",
+    "ChooserSeries.*", "ChooserBlocks.CostLittle*", "Forecasts.MemoryIsBounded",
+    "*Planning.CostsAsMuch*", "*Planning.MemoryIsThat*", "*Planning.LikeAnother*",
+    "MakePlan.CountsBeyond32Bits", "*Circulant.*", "TwoTree.TakesTwoSteps*",
     "Forecast.AfterMany*", "Forecast.LatenessWithoutMemory*",
     "Forecast.ARankLateInEveryKthCall*",
     "*.GivesTheSameBitsEverywhere", "*SameBits.OnAllRanks*", "*.NeedsNoMoreStepsThanThePaper",
