@@ -311,7 +311,7 @@ MPI_TEST(long_waits_name_the_mates_that_are_missing) {
   latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance
   MPI_Barrier(MPI_COMM_WORLD);
   const int late = context.ranks - 1;
-  if (context.rank == late) std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (context.rank == late) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   const Ended ended = call(on.comm, 100);
   CHECK_EQ(ended.code, MPI_SUCCESS);
   if (context.rank == late) return;
@@ -328,7 +328,7 @@ MPI_TEST(long_waits_name_the_driver_of_the_node) {
   latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance
   MPI_Barrier(MPI_COMM_WORLD);
   if (context.rank == context.ranks - 1) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
   }
   const Ended ended = call(on.comm, 100);
   CHECK_EQ(ended.code, MPI_SUCCESS);

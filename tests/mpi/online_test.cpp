@@ -43,21 +43,27 @@ bool shows_late(const std::vector<double>& arrivals, int late) {
   return last - arrivals.begin() == late && *last > kLate / 2 && *first == 0;
 }
 
-/// On a busy machine another rank may come even later: then the call is repeated.
+/// On a busy machine another rank may come even later: then the call is repeated. In a reduced set
+/// each algorithm has one of the counts.
 MPI_TEST(every_algorithm_tells_all_ranks_who_was_late) {
   constexpr int kTries = 5;
   const Kinds kinds;
+  std::uint64_t first = 0;
   for (const Algorithm& row : registry(Collective::allreduce)) {
     if (row.kind == latecomer::Kind::native || row.name == "auto") continue;
     const Communicator comm;
     const int late = context.ranks - 1;
     latecomer_set_algorithm(comm, "allreduce", std::string(row.name).c_str());
     CHECK_EQ(latecomer_set_estimate(comm, "online"), MPI_SUCCESS);
+    std::uint64_t drawn = first++;
     for (const int count : {1, context.ranks, 40000}) {
+      if (!context.takes(drawn++)) continue;
       bool shown = context.ranks == 1;
       for (int tries = 0; tries == 0 || (!shown && tries < kTries); ++tries) {
         MPI_Barrier(MPI_COMM_WORLD);
-        if (context.rank == late) std::this_thread::sleep_for(std::chrono::duration<double>(kLate));
+        if (context.ranks > 1 && context.rank == late) {
+          std::this_thread::sleep_for(std::chrono::duration<double>(kLate));
+        }
         try_allreduce(comm, kinds.named("float sum"), {count, false, 0}, context.seed,
                       std::string(row.name));
         if (context.ranks == 1) continue;
