@@ -50,7 +50,7 @@ Ending execute_locked(CommState& state, const Request& request, Seconds entered)
     }
   }
   record(state, request, ending, entered);
-  if (!ending.decided) return ending;
+  if (!ending.decided || ending.call_class == nullptr) return ending;
   const Seconds inside = monotonic_clock() - entered;
   if (!state.chooser.measured(*ending.call_class, ending.library, inside)) return ending;
   return review_decided(state, request.problem, ending);
