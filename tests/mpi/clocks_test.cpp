@@ -18,6 +18,7 @@
 #include "runner.hpp"
 #include "runtime/attachment.hpp"
 #include "runtime/connection/clocks/clock_sync.hpp"
+#include "with_thread.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -72,6 +73,7 @@ void check_against_rank_0(const Context& context, const Clocks& clocks, const ch
 }
 
 void keep_a_common_clock(const Context& context, int clocks) {
+  if (with_thread()) return;
   const Communicator comm;
   CommResources& resources = skewed_resources(context, comm, clocks);
   CHECK(!resources.clocks.ready());

@@ -275,8 +275,7 @@ Ended call(MPI_Comm comm, int count) {
 
 /// Each rank believes to be the first one, and so the driver of its node. `calls`: before, alike.
 void disagree_on_drivers(const Context& context, int calls, int count, const std::string& nodes) {
-  if (context.ranks == 1) return;
-  const Variable alone("LATECOMER_PROGRESS", "none");
+  if (context.ranks == 1 || with_thread()) return;
   const OnNodes on(nodes);
   latecomer_set_long_wait(on.comm, 0.2);
   for (int i = 0; i < calls; ++i) CHECK_EQ(call(on.comm, count).code, MPI_SUCCESS);
@@ -304,8 +303,7 @@ MPI_TEST(ranks_of_a_node_with_different_plans_are_named) {
 
 /// A node of all ranks has no messages: only flags tell of the missing one.
 MPI_TEST(long_waits_name_the_mates_that_are_missing) {
-  if (context.ranks == 1) return;
-  const Variable alone("LATECOMER_PROGRESS", "none");
+  if (context.ranks == 1 || with_thread()) return;
   const OnNodes on(std::to_string(context.ranks));
   CHECK_EQ(call(on.comm, 100).code, MPI_SUCCESS);
   latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance
@@ -321,8 +319,7 @@ MPI_TEST(long_waits_name_the_mates_that_are_missing) {
 
 /// A mate of a driver waits for its flags, and names the rank that knows more.
 MPI_TEST(long_waits_name_the_driver_of_the_node) {
-  if (context.ranks < 4) return;
-  const Variable alone("LATECOMER_PROGRESS", "none");
+  if (context.ranks < 4 || with_thread()) return;
   const OnNodes on("2");
   CHECK_EQ(call(on.comm, 100).code, MPI_SUCCESS);
   latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance

@@ -111,8 +111,7 @@ OnlineEnd online_call(MPI_Comm comm, int count) {
 
 /// Each rank believes that it drives its node.
 MPI_TEST(online_nodes_with_different_plans_are_named) {
-  if (context.ranks < 3) return;
-  const Variable alone("LATECOMER_PROGRESS", "none");
+  if (context.ranks < 3 || with_thread()) return;
   const OnlineNodes on("2", "");
   latecomer_set_long_wait(on.comm, 0.2);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -128,8 +127,7 @@ MPI_TEST(online_nodes_with_different_plans_are_named) {
 }
 
 MPI_TEST(long_waits_of_online_nodes_say_for_what) {
-  if (context.ranks < 3) return;
-  const Variable alone("LATECOMER_PROGRESS", "none");
+  if (context.ranks < 3 || with_thread()) return;
   const OnlineNodes on("2");
   CHECK_EQ(online_call(on.comm, 1000).code, MPI_SUCCESS);
   latecomer_set_long_wait(on.comm, 0.2);  // no rank waits so long for another by chance

@@ -11,7 +11,6 @@
 #include "runtime/call/run.hpp"
 #include "runtime/connection/introduction.hpp"
 #include "try_reduction.hpp"
-#include "variable.hpp"
 #include "with_thread.hpp"
 
 namespace latecomer::testing {
@@ -20,12 +19,6 @@ namespace {
 void sleep_for(Seconds seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
-
-/// Ranks plan by themselves, for the network they have without --thread, and so may disagree.
-struct Alone {
-  Variable progress{"LATECOMER_PROGRESS", "none"};
-  Variable network{"LATECOMER_NETWORK", "alpha=50us,beta=8ns,gamma=0.1ns"};
-};
 
 struct Ended {
   int code;
@@ -74,8 +67,7 @@ void expect_disagreement(const Context& context, MPI_Comm comm, const Ended& end
 }
 
 void disagree(const Context& context, bool last, int count) {
-  if (context.ranks == 1) return;
-  const Alone alone;
+  if (context.ranks == 1 || with_thread()) return;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "sorted_linear_tree:segments=5");
   latecomer_set_long_wait(comm, 0.2);
@@ -107,8 +99,7 @@ MPI_TEST(with_progress_threads_there_is_nothing_to_disagree_on) {
 
 /// The first messages differ in length: more than fits, or less than expected.
 MPI_TEST(ranks_that_disagree_on_the_segments) {
-  if (context.ranks == 1) return;
-  const Alone alone;
+  if (context.ranks == 1 || with_thread()) return;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "linear_tree:segments=4");
   latecomer_set_long_wait(comm, 0.2);
@@ -122,8 +113,7 @@ MPI_TEST(ranks_that_disagree_on_the_segments) {
 template <class Call>
 void disagree_on_the_length(const Context& context, const char* collective, const char* algorithm,
                             const Call& call) {
-  if (context.ranks == 1) return;
-  const Alone alone;
+  if (context.ranks == 1 || with_thread()) return;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, collective, algorithm);
   latecomer_set_long_wait(comm, 0.2);
@@ -166,8 +156,7 @@ void wait_for_a_question(const CommState& state) {
 /// The last rank has no elements, so that its call is the MPI library's; by then the others have
 /// asked where it is. `calls`: before that one, all ranks alike.
 void one_rank_has_no_elements(const Context& context, int calls) {
-  if (context.ranks == 1) return;
-  const Alone alone;
+  if (context.ranks == 1 || with_thread()) return;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "ring");
   for (int i = 0; i < calls; ++i) {
@@ -215,8 +204,7 @@ Ended until_it_fails(MPI_Comm comm, std::vector<int>& data) {
 /// Four ranks: 1 and 3 wait for 0, which has sent to 2 and has left, as 2 has. The ranks that 1 and
 /// 3 wait for are no longer in the call, and the two must detect this by themselves.
 MPI_TEST(ranks_that_wait_for_others_that_have_left) {
-  if (context.ranks < 4) return;
-  const Alone alone;
+  if (context.ranks < 4 || with_thread()) return;
   MPI_Comm four = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, context.rank < 4 ? 0 : MPI_UNDEFINED, context.rank, &four);
   if (four == MPI_COMM_NULL) return;
@@ -255,8 +243,7 @@ int handled_code = MPI_SUCCESS;
 void note_code(MPI_Comm*, int* code, ...) { handled_code = *code; }
 
 MPI_TEST(errors_go_through_the_communicators_handler) {
-  if (context.ranks == 1) return;
-  const Alone alone;
+  if (context.ranks == 1 || with_thread()) return;
   const Communicator comm;
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(note_code, &handler);
@@ -272,8 +259,7 @@ MPI_TEST(errors_go_through_the_communicators_handler) {
 
 /// A failure in one call must not let a receive write into the buffers later.
 MPI_TEST(buffers_are_left_alone_after_a_failure) {
-  if (context.ranks == 1) return;
-  const Alone alone;
+  if (context.ranks == 1 || with_thread()) return;
   const auto comm = Communicator::returning_errors();
   latecomer_set_algorithm(comm, "allreduce", "ring");
   latecomer_set_long_wait(comm, 0.1);

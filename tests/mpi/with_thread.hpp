@@ -1,4 +1,6 @@
 // True if this run's communicators have progress threads: the program was started with --thread.
+// Cases of ranks that plan and wait by themselves are left out then: without a thread they would be
+// the same again.
 #pragma once
 
 #include "transports/mpi/mpi.hpp"
