@@ -26,9 +26,11 @@ std::uint64_t base_seed() {
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-/// The registry's defaults, and for each parameter a few other values.
+/// The registry's defaults, and for each parameter a few other values; these not for numbers of
+/// ranks beyond eight that are much like the next.
 std::vector<Parameters> parameter_sets(const Algorithm& algorithm, Rank ranks) {
   std::vector<Parameters> sets = {{}};
+  if (std::set<Rank>{10, 11, 14, 15}.contains(ranks)) return sets;
   for (const Parameter& parameter : algorithm.parameters) {
     if (parameter.name == kRandom) continue;  // it has no plans
     const auto choices = static_cast<Count>(parameter.choices.size());

@@ -130,7 +130,7 @@ TEST(Rehearsal, TheChoiceEndsOnTheBestBalancedProgramOfAnotherNetworkThanAssumed
 
 /// Any costs, paces and lengths: results stay right, and calls are delayed by what is charged.
 TEST(Rehearsal, IsRightWhereFindingOutCostsAndLengthsAndPacesChange) {
-  for (std::uint64_t seed = 1; seed <= (testing::kSanitized ? 1 : 60); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (testing::kSanitized ? 1 : 30); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Rehearsal::Setting setting = some_setting(random, Collective::allreduce, "auto");
