@@ -21,8 +21,11 @@ def test_each_function_has_one_wrapper_for_each_form(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     wrappers = (tmp_path / "new" / "folder" / "wrappers.cpp").read_text()
     lines = [line.split("|") for line in TABLE.read_text().splitlines() if re.match("[A-Z]", line)]
-    expected = [f"MPI_{name.strip()}{end}" for name, _, forms in lines
-                for form, end in (("c", ""), ("large", "_c")) if form in forms.split()]  # fmt: skip
+    names = [(name.strip(), forms.split()) for name, _, forms in lines]
+    for name, forms in [each for each in names if "begun" in each[1]]:
+        names += [(f"I{name[0].lower()}{name[1:]}", forms), (f"{name}_init", forms)]
+    expected = [f"MPI_{name}{end}" for name, forms in names
+                for form, end in (("c", ""), ("large", "_c")) if form in forms]  # fmt: skip
     made = re.findall(r"LATECOMER_WRAPPER int (\w+)\(", wrappers)
     assert sorted(made) == sorted(expected)
     assert len(set(made)) == len(made) > 200
