@@ -125,6 +125,10 @@ TEST(Generalized, HasALeastPiece) {
   EXPECT_EQ(plan.parameters.at("piece"), kLong >> 16);
   EXPECT_EQ(plan_of("generalized:piece=1", 8, 64).parameters.at("piece"), 1);
   EXPECT_EQ(plan_of("generalized:piece=0", 8, kLong).parameters.at("piece"), 0);
+  const Network eager{.alpha = 1e-7, .beta = 1e-9, .gamma = 1e-9, .eager_limit = 16};
+  for (const Count count : {Count{100}, kLong}) {
+    EXPECT_NO_THROW(check_plan(plan_of("generalized", 8, count, eager))) << count;
+  }
   Plan other = plan;
   other.table[1] = 1;
   EXPECT_THROW(check_plan(other), Error);

@@ -233,11 +233,13 @@ Count best_piece(const std::vector<Work>& steps, const Problem& problem, const N
 /// The message lengths that are worth trying.
 std::vector<Pieces> pieces_for(const std::vector<Work>& steps, const Wishes& wishes,
                                const Problem& problem, const Network& network) {
-  if (wishes.piece) return {{*wishes.piece, *wishes.piece}};
-  const Count best = best_piece(steps, problem, network);
+  const Count least = least_piece(problem);
+  const auto usable = [&](Count piece) { return piece == 0 ? 0 : std::max(piece, least); };
+  if (wishes.piece) return {{usable(*wishes.piece), usable(*wishes.piece)}};
+  const Count best = usable(best_piece(steps, problem, network));
   std::vector<Pieces> all = {{0, 0}, {best, 0}};
   if (network.eager_limit > 0) {
-    const Count eager = std::max<Count>(1, network.eager_limit / 2 / problem.element_bytes);
+    const Count eager = usable(std::max<Count>(1, network.eager_limit / 2 / problem.element_bytes));
     all.push_back({best == 0 ? eager : std::min(best, eager), eager});
   }
   return all;

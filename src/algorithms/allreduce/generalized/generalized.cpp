@@ -60,10 +60,9 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.problem.exact = rounding == static_cast<Count>(Rounding::any);
   Design design;
   if (plan.problem.ranks > 1) {
-    std::optional<Count> piece = asked(plan, "piece");
-    if (piece && *piece > 0) piece = std::max(*piece, least_piece(plan.problem));
-    design = cheapest({groups(plan), asked(plan, "steps"), piece, plan.problem.exact}, plan.problem,
-                      knowledge.network);
+    design =
+        cheapest({groups(plan), asked(plan, "steps"), asked(plan, "piece"), plan.problem.exact},
+                 plan.problem, knowledge.network);
     Factors group;
     for (const Level& level : design.levels) group.push_back(level.order);
     plan.parameters["group"] = encode_factors(group);
