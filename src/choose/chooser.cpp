@@ -59,6 +59,7 @@ Glance Chooser::glance(const Problem& problem) {
   if (!chooses(problem)) return {};
   if (!worth_a_class(problem)) return {nullptr, true};
   CallClass& call_class = class_of(problem);
+  call_class.used = ++events_;  // none of this call's is the oldest
   return {&call_class, left_alone(call_class)};
 }
 
