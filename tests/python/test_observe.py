@@ -159,6 +159,17 @@ def run_verb(name, programs, options, words):
     return run_command([*verb, *launch.command], launch.env | {"PYTHONPATH": str(ROOT / "python")})
 
 
+def run_until_named(name, programs, options_of, words):
+    """`options_of`: by the turn. On a busy machine others than rank 1 may come late, too: then the
+    job is run again, up to five times."""
+    for turn in range(5):
+        job = run_verb(name, programs, options_of(turn), words)
+        assert job.code == 0, job.err
+        if "Rank 1 on host" in job.err:
+            break
+    return job
+
+
 @both_families
 @pytest.mark.parametrize("mode", ["observe", "on"])
 def test_every_collective_that_makes_ranks_wait_is_counted(name, mode, programs, tmp_path):
@@ -271,17 +282,19 @@ def test_nothing_that_was_looked_at(name, programs):
 
 @both_families
 def test_a_trace_has_non_blocking_collectives(name, programs, tmp_path):
-    job = run_verb(name, programs, ["--trace", str(tmp_path / "trace")], ["ibarrier"])
-    assert job.code == 0, job.err
+    folders = [str(tmp_path / f"trace-{turn}") for turn in range(5)]
+    job = run_until_named(name, programs, lambda turn: ["--trace", folders[turn]], ["ibarrier"])
     assert "Rank 1 on host" in job.err
 
 
 @both_families
 def test_one_answer_with_a_trace_and_a_page(name, programs, tmp_path):
     page = tmp_path / "page.html"
-    options = ["--observe", "--trace", str(tmp_path / "trace"), "--html", str(page)]
-    job = run_verb(name, programs, options, ["allreduce", "barrier", "allreduce"])
-    assert job.code == 0, job.err
+
+    def options_of(turn):
+        return ["--observe", "--trace", str(tmp_path / f"trace-{turn}"), "--html", str(page)]
+
+    job = run_until_named(name, programs, options_of, ["allreduce", "barrier", "allreduce"])
     said = job.err + job.out
     for word in ("who:", "cost:", "where:", "next:"):
         assert said.count(f"latecomer: {word}") == 1
