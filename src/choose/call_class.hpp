@@ -89,14 +89,6 @@ struct CallBlocks {
   Synchrony synchrony;            // between the calls
 };
 
-/// All candidates of a class, priced for certain arrivals.
-struct Priced {
-  Count count = -1;
-  std::vector<Seconds> arrivals;
-  std::vector<Candidate> all;    // with a plan
-  std::vector<Choice> unpriced;  // still, the cheapest to plan last
-};
-
 struct CallClass {
   /// Reading the clock twice takes 60 ns, a tenth of the shortest calls: of brief calls only every
   /// kTimed-th is timed.
@@ -133,7 +125,7 @@ struct CallClass {
 
   /// Plans and prices are to be made anew.
   void drop_prices() {
-    priced.clear();
+    priced_count = -1;
     repeated = {};
     knows_rivals = false;
     rivals.clear();
@@ -182,9 +174,11 @@ struct CallClass {
   // The last call's candidates that do not depend on expected arrivals: the best balanced program,
   // its rivals, and protocols.
   std::vector<Candidate> arrival_independent;
-  // For the last few arrivals that were different, those of the last call first: calls of one class
-  // may take turns.
-  std::vector<Priced> priced;
+  // The last prices of all candidates with a plan, and the call and arrivals that they are for.
+  Count priced_count = -1;
+  std::vector<Seconds> arrivals;
+  std::vector<Candidate> priced;
+  std::vector<Choice> unpriced;  // for these arrivals, the cheapest to plan last
   // The prices of the arrival-independent candidates under the arrivals of the last calls.
   std::vector<std::vector<Candidate>> recent_prices;
 };

@@ -73,9 +73,8 @@ Seconds cost_of_prices(const CallClass& call_class, const Network& network) {
 /// Returns true if all candidates are priced for the expected arrivals.
 bool priced_for(const CallClass& call_class, const Problem& problem,
                 const std::vector<Seconds>& expected) {
-  return std::ranges::any_of(call_class.priced, [&](const Priced& each) {
-    return each.count == problem.count && each.arrivals == expected && each.unpriced.empty();
-  });
+  return call_class.priced_count == problem.count && call_class.arrivals == expected &&
+         call_class.unpriced.empty();
 }
 
 /// Returns the mean price of a candidate under the arrivals of the last calls; the one that it has
@@ -175,9 +174,9 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
   collect_arrival_independent(call_class, problem, with_rivals && !aware_first);
   if (call_class.arrival_independent.empty()) return all;
   if (late(expected)) price(call_class, problem, expected);
-  const bool priced = late(expected) && !call_class.priced.front().all.empty();
+  const bool priced = late(expected) && !call_class.priced.empty();
   if (priced) follow_tasks(call_class);
-  const auto& others = priced ? call_class.priced.front().all : call_class.arrival_independent;
+  const auto& others = priced ? call_class.priced : call_class.arrival_independent;
   all.insert(all.end(), others.begin(), others.end());
   if (priced && !rooted(problem.collective)) use_recent_prices(call_class, all);
   all.front().predicted = others.front().predicted;
@@ -187,7 +186,7 @@ std::vector<Candidate> Pricer::candidates(CallClass& call_class, const Problem& 
 
 /// Priced plans stay while the expected arrivals do; tasks may have gone to other ranks since.
 void Pricer::follow_tasks(CallClass& call_class) {
-  for (Candidate& priced : call_class.priced.front().all) {
+  for (Candidate& priced : call_class.priced) {
     if (!priced.row->coordinated) continue;
     const auto now = std::ranges::find(call_class.arrival_independent, priced.row, &Candidate::row);
     if (now != call_class.arrival_independent.end()) priced.plan = now->plan;
@@ -268,55 +267,47 @@ Seconds Pricer::price_of(const CallClass& call_class, const Candidate& candidate
 /// with the same arrivals go on.
 void Pricer::price(CallClass& call_class, const Problem& problem,
                    const std::vector<Seconds>& expected) {
-  constexpr std::size_t kMost = 4;
-  std::vector<Priced>& all = call_class.priced;
-  const auto found = std::ranges::find_if(all, [&](const Priced& each) {
-    return each.count == problem.count && each.arrivals == expected;
-  });
-  if (found != all.end()) {
-    std::rotate(all.begin(), found, found + 1);
-  } else {
-    std::erase_if(all, [](const Priced& each) { return each.all.empty(); });
-    if (all.size() == kMost) all.pop_back();
-    all.insert(all.begin(), begin_pricing(call_class, problem, expected));
-  }
-  Priced& priced_now = all.front();
+  const bool begun = call_class.priced_count == problem.count && call_class.arrivals == expected;
+  if (!begun) begin_pricing(call_class, problem, expected);
   known_.arrivals = expected;
-  while (!priced_now.unpriced.empty()) {
-    const Algorithm& row = *priced_now.unpriced.back().algorithm;
+  while (!call_class.unpriced.empty()) {
+    const Algorithm& row = *call_class.unpriced.back().algorithm;
     if (!call_class.pay(planning_cost(row, problem, known_.network, known_.placement))) return;
-    const Choice choice = std::move(priced_now.unpriced.back());
-    priced_now.unpriced.pop_back();
+    const Choice choice = std::move(call_class.unpriced.back());
+    call_class.unpriced.pop_back();
     const CachedPlan& cached = get(choice, problem);
     if (cached.plan->algorithm != row.name) continue;  // another's, tried under its own name
     const Seconds after_last = priced(*cached.plan, expected);
     add({&row, as_price(after_last, problem.collective, expected), cached.plan, cached.shares},
-        priced_now.all);
+        call_class.priced);
   }
 }
 
-/// Prices the arrival-independent candidates, and lists the rows that are left. Of no problem if
-/// the budget is too small.
-Priced Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
-                             const std::vector<Seconds>& expected) {
+/// Prices the arrival-independent candidates, and lists the rows that are left. Does nothing if the
+/// budget is too small.
+void Pricer::begin_pricing(CallClass& call_class, const Problem& problem,
+                           const std::vector<Seconds>& expected) {
+  call_class.priced.clear();
+  call_class.unpriced.clear();
+  call_class.priced_count = -1;
   const bool anew = prices_anew(call_class);
-  if (anew && !call_class.pay(cost_of_prices(call_class, known_.network))) return {};
-  Priced made{problem.count, expected, {}, {}};
+  if (anew && !call_class.pay(cost_of_prices(call_class, known_.network))) return;
+  call_class.priced_count = problem.count;
+  call_class.arrivals = expected;
   for (const Candidate& each : call_class.arrival_independent) {
     const Seconds price = anew ? price_of(call_class, each, expected) : each.predicted;
-    made.all.push_back({each.row, price, each.plan, each.shares, each.rival});
+    call_class.priced.push_back({each.row, price, each.plan, each.shares, each.rival});
   }
   for (const Algorithm& row : registry(problem.collective)) {
     const bool candidate = row.arrival_aware && !row.stands_for_others;
     if (!candidate || !may_pay(row, problem, known_.network, known_.placement)) continue;
     for (const Parameters& way : ways(row, problem, known_.network, known_.placement, true)) {
-      made.unpriced.push_back({&row, way});
+      call_class.unpriced.push_back({&row, way});
     }
   }
-  std::ranges::stable_sort(made.unpriced, std::greater<>{}, [&](const Choice& choice) {
+  std::ranges::stable_sort(call_class.unpriced, std::greater<>{}, [&](const Choice& choice) {
     return planning_cost(*choice.algorithm, problem, known_.network, known_.placement);
   });
-  return made;
 }
 
 std::shared_ptr<const Plan> Pricer::affordable(CallClass& call_class, const Choice& choice,

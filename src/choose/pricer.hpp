@@ -94,8 +94,8 @@ class Pricer {
                               std::span<const CallSeries> past, std::size_t most);
   void look_for_rivals(CallClass& call_class, const Plan& fastest);
   void price(CallClass& call_class, const Problem& problem, const std::vector<Seconds>& expected);
-  [[nodiscard]] Priced begin_pricing(CallClass& call_class, const Problem& problem,
-                                     const std::vector<Seconds>& expected);
+  void begin_pricing(CallClass& call_class, const Problem& problem,
+                     const std::vector<Seconds>& expected);
   [[nodiscard]] Seconds price_of(const CallClass& call_class, const Candidate& candidate,
                                  const std::vector<Seconds>& arrivals);
 

@@ -158,7 +158,7 @@ def _started(pid: int) -> str:
 
 
 def _stat(pid: int) -> list[str]:
-    """What /proc says of the process, from its state on; empty: it is gone."""
+    """The words of /proc about the process, from its state on; empty: it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -126,10 +126,11 @@ Parameter cells_parameter() {
 void fill_cells(Plan& plan, const Placement& placement) {
   Count& cells = plan.parameters.try_emplace(std::string(kCells), 0).first->second;
   const Problem& problem = plan.problem;
-  if (cells > 0 && problem.commutative && goes_in_waves(problem, placement)) {
-    cells = cells_fit(problem, Nodes(placement, problem.ranks)) ? 1 : 0;
-  }
-  cells = problem.commutative ? std::min<Count>(cells, 1) : 1;
+  const auto lack_flags = [&] {
+    return goes_in_waves(problem, placement) &&
+           !cells_fit(problem, Nodes(placement, problem.ranks));
+  };
+  cells = !problem.commutative || (cells > 0 && !lack_flags()) ? 1 : 0;
 }
 
 Count lanes_of(const Plan& plan) {

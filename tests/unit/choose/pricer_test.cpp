@@ -41,33 +41,6 @@ TEST(Pricer, PricesOtherBalancedProgramsAsIfNoRankWereLate) {
   EXPECT_DOUBLE_EQ(balanced.predicted, balanced_time(*balanced.plan, {}));
 }
 
-/// Calls of one class may take turns: what was paid for stays.
-TEST(Pricer, KeepsThePricesOfSeveralArrivals) {
-  CallClass call_class;
-  Pricer pricer;
-  pricer.know({}, {}, false, true, true);
-  const Problem problem{Collective::allreduce, 16, 1 << 20, 4};
-  const auto late = [](std::size_t rank) {
-    std::vector<Seconds> arrivals(16, 0);
-    arrivals[rank] = 20e-3;
-    return arrivals;
-  };
-  std::vector<std::size_t> candidates;
-  for (const std::size_t rank : {1, 2, 3, 4}) {
-    call_class.budget = 100;
-    candidates.push_back(pricer.candidates(call_class, problem, late(rank)).size());
-    EXPECT_GT(candidates.back(), 3U);
-  }
-  call_class.budget = 0;
-  for (int turn = 0; turn < 3; ++turn) {
-    for (const std::size_t rank : {4, 1, 2, 3}) {
-      EXPECT_EQ(pricer.candidates(call_class, problem, late(rank)).size(), candidates[rank - 1]);
-    }
-  }
-  EXPECT_LT(pricer.candidates(call_class, problem, late(5)).size(), candidates[0]);  // no prices
-  EXPECT_EQ(pricer.candidates(call_class, problem, late(1)).size(), candidates[0]);
-}
-
 /// On four nodes of four ranks, where the placement may be used or not.
 std::vector<Candidate> on_nodes(bool usable) {
   CallClass call_class;

@@ -73,7 +73,7 @@ def lacking(trace: Trace) -> str:
 
 @contextmanager
 def _errors(otf2: Any) -> Iterator[list[str]]:
-    """What OTF2's library says of its errors: not all of them come back from its functions."""
+    """The errors that OTF2's library tells of: not all of them come back from its functions."""
     codes, register = otf2.ErrorCodes, otf2.Config.conf.lib.OTF2_Error_RegisterCallback
     found: list[str] = []
 

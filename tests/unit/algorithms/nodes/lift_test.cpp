@@ -54,7 +54,8 @@ TEST(Lift, VectorsTooLongForCellsHaveNone) {
       EXPECT_GE(cut.slices, 1);
       EXPECT_LE(cut.waves * cut.lanes * cut.pieces * (2 + cut.slices + cells * per_node),
                 kMaxNodeFlags);
-      EXPECT_EQ(cells, count < 1'000'000 ? 1 : plan.parameters.at("cells"));
+      if (count < 1'000'000) EXPECT_EQ(cells, 1);
+      if (count >= 8'000'000 && per_node >= 64) EXPECT_EQ(cells, 0);
     }
   }
 }
