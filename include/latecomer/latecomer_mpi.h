@@ -308,10 +308,6 @@ typedef struct latecomer_choice_stats {
 #define LATECOMER_MAX_KEYS 64
 #define LATECOMER_MAX_CHOICES 8
 #define LATECOMER_MAX_SITES 256
-/* Deprecated, as latecomer_edge is, for one more release: */
-#define LATECOMER_MOST_KEYS LATECOMER_MAX_KEYS
-#define LATECOMER_MOST_CHOICES LATECOMER_MAX_CHOICES
-#define LATECOMER_MOST_SITES LATECOMER_MAX_SITES
 
 /* Statistics of the calls of one key: of calls that are equal in collective, operator, root, size
  * and all else that MPI guarantees equal on all ranks. */

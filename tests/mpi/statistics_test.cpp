@@ -141,11 +141,6 @@ MPI_TEST(places_of_the_program_are_told_apart) {
   CHECK_TEXT(name.find("mpi_tests") != std::string::npos, name);
 }
 
-// The deprecated names mean the same.
-static_assert(LATECOMER_MOST_KEYS == LATECOMER_MAX_KEYS);
-static_assert(LATECOMER_MOST_CHOICES == LATECOMER_MAX_CHOICES);
-static_assert(LATECOMER_MOST_SITES == LATECOMER_MAX_SITES);
-
 MPI_TEST(keys_are_bounded) {
   const Communicator comm;
   std::vector<int> mine(100, 1);

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from mpi4py import MPI
 
-from . import calls, object_methods, statistics
+from . import calls, statistics
 from .buffers import Spec
 from .calls import Call
 from .library import Library, handle, library
@@ -108,16 +108,6 @@ class Communicator(MPI.Intracomm):
     def Scatter(self, sendbuf: Spec, recvbuf: Spec, root: int = 0) -> None:
         """Send each rank its part of the root's vector. Elsewhere `sendbuf` may be None."""
         self._run(calls.scatter(sendbuf, recvbuf, root, self))
-
-    # ---- mpi4py's methods for objects; with buffers they have latecomer's old meaning
-
-    allreduce = object_methods.either("allreduce")
-    reduce = object_methods.either("reduce")
-    allgather = object_methods.either("allgather")
-    gather = object_methods.either("gather")
-    scatter = object_methods.either("scatter")
-    bcast = object_methods.bcast
-    allgatherv = object_methods.allgatherv
 
     # ---- persistent calls
 

@@ -6,7 +6,6 @@ a rank that fails ends the job.
 
 import sys
 import traceback
-import warnings
 
 import latecomer
 import numpy as np
@@ -14,50 +13,13 @@ from latecomer.mpi import LatecomerError
 from latecomer.mpi.library import handle
 from mpi4py import MPI
 from mpi4py_data import CASES_OF_DATA
-from mpi4py_helpers import COMM, RANK, SIZE, come_late, expect, numbers
+from mpi4py_helpers import COMM, RANK, SIZE, come_late, expect
 from refusals import refused
 
 
-def old_names():
-    """With buffers the methods in lower case do as before, and warn; else they are mpi4py's."""
+def objects():
+    """The methods in lower case are mpi4py's: no buffer of a rank is written into."""
     comm = latecomer.Communicator(COMM.Dup(), algorithm={"allreduce": "ring"})
-    mine, ours, mpis = numbers("f8", 20, 3), np.zeros(20), np.zeros(20)
-    whole, other, part = np.zeros(20 * SIZE), np.zeros(20 * SIZE), np.zeros(20)
-    at_root = RANK == 0
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        comm.allreduce(mine, ours)
-        COMM.Allreduce(mine, mpis)
-        expect(ours, mpis)
-        comm.allreduce(mine, recvbuf=ours, op=MPI.MAX)
-        COMM.Allreduce(mine, mpis, MPI.MAX)
-        expect(ours, mpis)
-        comm.reduce(mine, ours if at_root else None, MPI.SUM, 0)
-        COMM.Reduce(mine, mpis if at_root else None, MPI.SUM, 0)
-        expect(ours, mpis)
-        comm.allgather(mine, whole)
-        COMM.Allgather(mine, other)
-        expect(whole, other)
-        comm.allgatherv(mine, whole)
-        comm.gather(mine, whole if at_root else None, 0)
-        comm.scatter(whole if at_root else None, part, 0)
-        expect(part, mine)
-        comm.bcast(ours, 1)
-        COMM.Bcast(mpis, 1)
-        expect(ours, mpis)
-    assert len(said) == 8, said
-    assert all(each.filename == __file__ for each in said), said
-    assert str(said[0].message) == (
-        "comm.allreduce with buffers is deprecated; write comm.Allreduce, as in mpi4py"
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        objects(comm)
-    comm.Free()
-
-
-def objects(comm):
-    """The methods for objects, against mpi4py's own."""
     root = SIZE - 1
     for call in (
         lambda c: c.allreduce(RANK + 1),
@@ -73,14 +35,16 @@ def objects(comm):
         lambda c: c.bcast({"a": RANK}, root),
         lambda c: c.bcast(obj=b"text" if root == RANK else None, root=root),
         lambda c: c.bcast(np.arange(5) + RANK, root).tolist(),
-        lambda c: c.bcast(np.arange(5 + RANK), root).tolist(),  # of other sizes: no buffers
+        lambda c: c.bcast(np.arange(5 + RANK), root).tolist(),
         lambda c: c.bcast(np.arange(4, dtype="f4" if RANK else "i4"), root).tolist(),
         lambda c: c.bcast(np.arange(5) if root == RANK else None, root).tolist(),
     ):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a buffer of the same size on all ranks
-            found, right = call(comm), call(COMM)
+        found, right = call(comm), call(COMM)
         assert found == right, (found, right)
+    mine = np.full(5, RANK)
+    assert comm.bcast(mine, root).tolist() == [root] * 5
+    assert mine.tolist() == [RANK] * 5
+    comm.Free()
 
 
 def a_communicator_of_mpi4py():
@@ -297,7 +261,7 @@ def unchanged_program():
     comm.Free()
 
 
-CASES = [*CASES_OF_DATA, old_names, a_communicator_of_mpi4py, functions, knowledge, errors,
+CASES = [*CASES_OF_DATA, objects, a_communicator_of_mpi4py, functions, knowledge, errors,
          whole_numbers, observed]  # fmt: skip
 
 
