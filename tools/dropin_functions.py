@@ -362,14 +362,15 @@ extern "C" {{
 
 {parts.wrappers}}}  // extern "C"
 """
-    ours = ("    latecomer_dropin_follow;\n    latecomer_count_stats;\n    latecomer_get_*;\n"
+    loaders = "    latecomer_loader;\n    latecomer_find_observer;\n"
+    ours = ("    latecomer_dropin_*;\n    latecomer_count_stats;\n    latecomer_get_*;\n"
             "    latecomer_last_error;\n")  # fmt: skip
 
     def symbols(text: str) -> str:
         return f"/* {made} */\n{{\n  global:\n{text}  local: *;\n}};\n"
 
-    plain = symbols(parts.exports[0] + parts.fortran[0] + parts.profiling[0])
-    whole = symbols("".join(parts.exports + parts.fortran + parts.profiling))
+    plain = symbols(parts.exports[0] + parts.fortran[0] + parts.profiling[0] + loaders)
+    whole = symbols("".join(parts.exports + parts.fortran + parts.profiling) + loaders)
     return {
         "wrappers.cpp": wrappers,
         "exports.map": symbols("".join(parts.exports) + ours),

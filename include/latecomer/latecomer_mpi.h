@@ -20,9 +20,8 @@
  *
  * 1. Handled calls. A call is handled if latecomer carries it out. Before latecomer_set_algorithm
  *    no call is. The MPI library's own collective carries out all others, on all ranks alike;
- *    latecomer_get_stats counts them by reason. Results are MPI's in either case. Buffers must be
- *    in memory that the processor can read and write: latecomer does not look for GPU memory, and
- *    a handled call with such a buffer fails.
+ *    latecomer_get_stats counts them by reason. Results are MPI's in either case. Calls with
+ *    buffers in the memory of a GPU are left to the MPI library: see fallback_device.
  * 2. Equal on all ranks. "Collective" below: all ranks of the communicator must call the function,
  *    in the same order as its other collective calls. "Local": a rank may call it alone. The values
  *    given to latecomer_set_arrivals and latecomer_set_network, and the environment variables
@@ -195,7 +194,8 @@ LATECOMER_API int latecomer_set_algorithm(MPI_Comm comm, const char* collective,
  * In rooted collectives under "online" all ranks exchange their times after every eighth call,
  * which then waits for the last rank; under "auto", from 64 KiB and up to 128 ranks, a rank waits
  * only for one that is a block of calls behind.
- * Fails with MPI_ERR_ARG on every rank for another text and where the ranks' texts differ. */
+ * Fails with MPI_ERR_ARG on every rank for another text and where the ranks' texts differ, and with
+ * MPI_ERR_COMM for an intercommunicator. */
 LATECOMER_API int latecomer_set_estimate(MPI_Comm comm, const char* estimate);
 
 /* Sets when each rank is expected to enter the next collectives. Local, with EQUAL TIMES ON ALL
@@ -225,7 +225,8 @@ LATECOMER_API int latecomer_set_network(MPI_Comm comm, const char* network);
  * order of combining depends on the number of ranks, count, datatype, operator, algorithm, whether
  * the call is in place, and the library's version alone. Plans assume that all ranks arrive
  * together on the built-in network. It promises nothing for calls that the MPI library carries out.
- * Fails with MPI_ERR_ARG on every rank for another number and where the ranks' numbers differ. */
+ * Fails with MPI_ERR_ARG on every rank for another number and where the ranks' numbers differ, and
+ * with MPI_ERR_COMM for an intercommunicator. */
 LATECOMER_API int latecomer_set_reproducible(MPI_Comm comm, int on);
 
 /* Sets how long a handled call waits without progress before it reports on stderr which rank it

@@ -373,8 +373,8 @@ int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void*
 }
 
 int watched(MPI_Comm comm, const char* collective, const void* site, int (*native)(const void*),
-            const void* data) {
-  return looked_at(comm, collective, -1, site, [&] { return native(data); });
+            const void* data, std::int64_t bytes) {
+  return looked_at(comm, collective, bytes, site, [&] { return native(data); });
 }
 
 int init(int* argc, char*** argv, const void*) {

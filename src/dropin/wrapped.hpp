@@ -65,12 +65,14 @@ int duplicated(MPI_Comm comm, const Native& native) {
   return duplicated(comm, run<Native>, &native);
 }
 
-/// A collective that latecomer only looks at, by the name that reports have.
+/// A collective that latecomer only looks at, by the name that reports have. `bytes`: -1: not
+/// known.
 int watched(MPI_Comm comm, const char* collective, const void* site, int (*native)(const void*),
-            const void* data);
+            const void* data, std::int64_t bytes = -1);
 template <class Native>
-int watched(MPI_Comm comm, const char* collective, const void* site, const Native& native) {
-  return watched(comm, collective, site, run<Native>, &native);
+int watched(MPI_Comm comm, const char* collective, const void* site, const Native& native,
+            std::int64_t bytes = -1) {
+  return watched(comm, collective, site, run<Native>, &native, bytes);
 }
 
 int init(int* argc, char*** argv, const void* site);

@@ -181,6 +181,9 @@ int CommState::ensure_resources() {
   if (resources) return MPI_SUCCESS;
   Introduction mine = introduction_of_place();
   mine.progress = progress_mode();
+  if (mine.progress == ProgressMode::thread && !ProgressThread::instance().start()) {
+    mine.progress = ProgressMode::not_allowed;
+  }
   mine.per_node = per_node;
   mine.device = passed_device_memory ? 1 : 0;
   mine.settings = hashes_of(*this);

@@ -130,6 +130,8 @@ MPI_TEST(intercommunicators_go_to_the_mpi_library) {
   MPI_Comm_split(MPI_COMM_WORLD, side, context.rank, &half);
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - side, 7, &inter);
   CHECK_EQ(latecomer_set_algorithm(inter, "allreduce", "ring"), MPI_ERR_COMM);
+  CHECK_EQ(latecomer_set_reproducible(inter, side), MPI_ERR_COMM);
+  CHECK_EQ(latecomer_set_estimate(inter, "online"), MPI_ERR_COMM);
   state_of(inter).choice(Collective::allreduce) = {&find_algorithm(Collective::allreduce, "ring"),
                                                    {}};
   int value = 1;

@@ -8,6 +8,7 @@ import re
 import subprocess
 
 import pytest
+from latecomer.launch import preload, program
 from mpi_helpers import AS_USERS
 from scenes_helpers import both_families
 from test_dropin_beside import TIMES, WRAPS
@@ -99,6 +100,34 @@ def test_no_place_for_files(name, mount, why, code, writes_nothing, tmp_path, na
     check(name, scene, code(name), tmp_path, why, writes_nothing(name))
 
 
+NO_THREADS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+/* Threads of C++ are refused, as where a limit of threads is reached. */
+int pthread_create(pthread_t* made, const pthread_attr_t* how, void* (*run)(void*), void* with) {
+  Dl_info of;
+  if (dladdr((void*)run, &of) && (strstr(of.dli_fname, "latecomer") || strstr(of.dli_fname, "c++")))
+    return EAGAIN;
+  return ((int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*))dlsym(
+      RTLD_NEXT, "pthread_create"))(made, how, run, with);
+}
+"""
+
+
+@both_families
+def test_no_progress_thread(name, code, tmp_path):
+    tools = [tool(name, tmp_path, NO_THREADS, "no_threads")]
+    scene = Scene("threads", front=tools, variables={"LATECOMER_PROGRESS": "thread"})
+    check(name, scene, code(name), tmp_path)
+    variables = {**scene.variables, "LATECOMER_ALGORITHM": "ring", "LATECOMER_MIN_BYTES": "0"}
+    job = run_scene_of(name, scene, code(name), variables)
+    assert job.code == 0, job.err
+    assert "LATECOMER_PROGRESS=thread is not used: thread: 'Resource temporarily" in job.err
+
+
 # ---- what else is in the process
 
 # In the manner of Darshan: looks at files, and at MPI's begin and end.
@@ -156,6 +185,18 @@ def test_tools_in_the_manner_of(name, title, side, code, recorder_of, tmp_path):
     library = tool(name, tmp_path, text, "tool") if text else recorder_of(name)
     recorded = {"RECORDED": str(tmp_path)}
     check(name, Scene(**{side: [library]}, variables=recorded), code(name), tmp_path)
+
+
+@both_families
+@pytest.mark.parametrize(
+    ("side", "other"),
+    [("front", "LIBRARY"), ("behind", "LIBRARY"), ("front", "family"), ("behind", "family")],
+)
+def test_two_of_it(name, side, other, code, tmp_path):
+    """As where a module sets one, and a user another one by hand."""
+    found = f"liblatecomer_preload_{name}.so" if other == "family" else preload.LIBRARY
+    library = program.find_built(found)
+    check(name, Scene(**{side: [library]}), code(name), tmp_path)
 
 
 AUDITS = """

@@ -5,6 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from dropin_helpers import PATIENT, run_command, shared_library
 from lab_helpers import call
@@ -186,6 +187,65 @@ def test_every_collective_that_makes_ranks_wait_is_counted(name, mode, programs,
     for what, each in found.items():
         assert each["last"] == each["calls"] == 4, what
         assert each["cost_s"] >= 4 * 2 * 0.04, what  # two ranks wait for 60 ms, less what they take
+
+
+LINKED = r"""
+#include <latecomer/latecomer_mpi.h>
+#include <mpi.h>
+#include <string.h>
+#include <time.h>
+enum { count = 50000 };
+static double mine[count], all[count];
+int main(int argc, char** argv) {
+  int rank;
+  latecomer_request request;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  latecomer_set_algorithm(MPI_COMM_WORLD, "allreduce", argv[1]);
+  latecomer_allreduce_init(mine, all, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                           &request);
+  for (int i = 0; i < 6; ++i) {
+    const struct timespec late = {0, 80000000};
+    if (rank == 1) nanosleep(&late, NULL);
+    if (i < 4) {
+      latecomer_allreduce(mine, all, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    } else {
+      latecomer_start(&request);
+      latecomer_wait(&request);
+    }
+  }
+  latecomer_request_free(&request);
+  return MPI_Finalize();
+}
+"""
+
+
+@both_families
+@pytest.mark.parametrize("kind", ["so", "a"])
+@pytest.mark.parametrize("algorithm", ["native", "ring"])
+def test_calls_of_a_program_that_is_linked_with_latecomer_are_recorded(
+    name, kind, algorithm, tmp_path
+):
+    library = ROOT / "build/release/lib" / f"liblatecomer_{name}.{kind}"
+    if not library.exists() or program.find_built(preload.LIBRARY) is None:
+        pytest.skip("the libraries are not built")
+    (tmp_path / "linked.c").write_text(LINKED)
+    built = tmp_path / "linked"
+    command = [installed(name).mpicc, tmp_path / "linked.c", "-I", ROOT / "include", library,
+               f"-Wl,-rpath,{library.parent}", "-lstdc++", "-lm", "-ldl", "-o", built]  # fmt: skip
+    subprocess.run(command, check=True, timeout=600)
+    trace, file = tmp_path / "trace", tmp_path / "job.json"
+    variables = {"LATECOMER": "observe", "LATECOMER_SUMMARY": str(file),
+                 "LATECOMER_TRACE": str(trace)}  # fmt: skip
+    job = with_library(name, lambda _name: str(built), [algorithm], variables)
+    assert "trace" not in job.err, job.err
+    places = json.loads(file.read_text())["places"]
+    assert {(each["collective"], each["bytes"]) for each in places} == {("allreduce", 400000)}
+    assert sorted(each["calls"] for each in places) == [2, 4]
+    (group,) = read(trace).groups
+    assert np.isfinite(group.arrival).all()
+    assert group.arrival.shape == (6, 3)
+    assert set(group.bytes) == {400000}
 
 
 @both_families

@@ -5,6 +5,7 @@
 #include "capi/mpi/guard.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/call/persistent.hpp"
+#include "runtime/trace/tracer.hpp"
 
 // The object behind a latecomer_request.
 
@@ -17,8 +18,22 @@ namespace {
 using latecomer::Call;
 namespace calls = latecomer::calls;
 
+/// The drop-in library, if it is active in the process, records these calls with those of MPI.
+template <class Work>
+int recorded(const Call& call, Work&& work) {
+  if (!latecomer::used_last(call.comm) && latecomer::outside_of_mpi() != nullptr) return work();
+  if (latecomer::dropin_observer() == nullptr) return work();
+  latecomer::trace::Call record;
+  const latecomer::CommState* const state = latecomer::existing_state(call.comm);
+  if (state != nullptr) latecomer::trace::describe(record, call, *state);
+  const char* const name = call.parts_differ() ? "allgatherv" : to_string(call.collective).data();
+  return latecomer::observed({&call.comm, name, record.bytes, call.site}, work);
+}
+
 int enter(const Call& call) {
-  return latecomer::communicate(call, [&] { return latecomer::execute_in_order(call); });
+  return recorded(call, [&] {
+    return latecomer::communicate(call, [&] { return latecomer::execute_in_order(call); });
+  });
 }
 
 int announce(const Call& call, latecomer_request* request) {
@@ -31,104 +46,40 @@ int announce(const Call& call, latecomer_request* request) {
 
 }  // namespace
 
-extern "C" {
+// A collective twice: carried out at once, and announced. `arguments`: names of the parameters.
+#define LATECOMER_UNWRAPPED(...) __VA_ARGS__
+#define LATECOMER_COLLECTIVE(name, arguments, ...)                                                 \
+  extern "C" int latecomer_##name(__VA_ARGS__, MPI_Comm comm) {                                    \
+    return enter(calls::name(LATECOMER_UNWRAPPED arguments, comm, __builtin_return_address(0)));   \
+  }                                                                                                \
+  extern "C" int latecomer_##name##_init(__VA_ARGS__, MPI_Comm comm, MPI_Info,                     \
+                                         latecomer_request* request) {                             \
+    return announce(calls::name(LATECOMER_UNWRAPPED arguments, comm, __builtin_return_address(0)), \
+                    request);                                                                      \
+  }
 
-int latecomer_allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                        MPI_Op op, MPI_Comm comm) {
-  return enter(
-      calls::allreduce(sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)));
-}
+LATECOMER_COLLECTIVE(allreduce, (sendbuf, recvbuf, count, datatype, op), const void* sendbuf,
+                     void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op)
+LATECOMER_COLLECTIVE(reduce, (sendbuf, recvbuf, count, datatype, op, root), const void* sendbuf,
+                     void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root)
+LATECOMER_COLLECTIVE(bcast, (buffer, count, datatype, root), void* buffer, int count,
+                     MPI_Datatype datatype, int root)
+LATECOMER_COLLECTIVE(allgather, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
+                     const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     int recvcount, MPI_Datatype recvtype)
+LATECOMER_COLLECTIVE(allgatherv,
+                     (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
+                     const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     const int recvcounts[], const int displs[], MPI_Datatype recvtype)
+LATECOMER_COLLECTIVE(gather, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root),
+                     const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     int recvcount, MPI_Datatype recvtype, int root)
+LATECOMER_COLLECTIVE(scatter, (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root),
+                     const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     int recvcount, MPI_Datatype recvtype, int root)
 
-int latecomer_allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                             MPI_Op op, MPI_Comm comm, MPI_Info, latecomer_request* request) {
-  return announce(
-      calls::allreduce(sendbuf, recvbuf, count, datatype, op, comm, __builtin_return_address(0)),
-      request);
-}
-
-int latecomer_reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                     MPI_Op op, int root, MPI_Comm comm) {
-  return enter(calls::reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
-                             __builtin_return_address(0)));
-}
-
-int latecomer_reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype,
-                          MPI_Op op, int root, MPI_Comm comm, MPI_Info,
-                          latecomer_request* request) {
-  return announce(
-      calls::reduce(sendbuf, recvbuf, count, datatype, op, root, comm, __builtin_return_address(0)),
-      request);
-}
-
-int latecomer_bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  return enter(calls::bcast(buffer, count, datatype, root, comm, __builtin_return_address(0)));
-}
-
-int latecomer_bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm,
-                         MPI_Info, latecomer_request* request) {
-  return announce(calls::bcast(buffer, count, datatype, root, comm, __builtin_return_address(0)),
-                  request);
-}
-
-int latecomer_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                        int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  return enter(calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                __builtin_return_address(0)));
-}
-
-int latecomer_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                             void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
-                             MPI_Info, latecomer_request* request) {
-  return announce(calls::allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                                   __builtin_return_address(0)),
-                  request);
-}
-
-int latecomer_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                         const int recvcounts[], const int displs[], MPI_Datatype recvtype,
-                         MPI_Comm comm) {
-  return enter(calls::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-                                 recvtype, comm, __builtin_return_address(0)));
-}
-
-int latecomer_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype,
-                              void* recvbuf, const int recvcounts[], const int displs[],
-                              MPI_Datatype recvtype, MPI_Comm comm, MPI_Info,
-                              latecomer_request* request) {
-  return announce(calls::allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-                                    recvtype, comm, __builtin_return_address(0)),
-                  request);
-}
-
-int latecomer_gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return enter(calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
-                             __builtin_return_address(0)));
-}
-
-int latecomer_gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                          int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info,
-                          latecomer_request* request) {
-  return announce(calls::gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-                                comm, __builtin_return_address(0)),
-                  request);
-}
-
-int latecomer_scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                      int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  return enter(calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-                              comm, __builtin_return_address(0)));
-}
-
-int latecomer_scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                           int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info,
-                           latecomer_request* request) {
-  return announce(calls::scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root,
-                                 comm, __builtin_return_address(0)),
-                  request);
-}
-
-}  // extern "C"
+#undef LATECOMER_COLLECTIVE
+#undef LATECOMER_UNWRAPPED
 
 namespace {
 
@@ -160,7 +111,11 @@ int latecomer_start(latecomer_request* request) {
 
 int latecomer_wait(latecomer_request* request) {
   if (const char* const why = outside_of_mpi()) return failed(why, MPI_ERR_OTHER);
-  return guarded(MPI_ERR_REQUEST, [&] { return call_of(request).wait(); });
+  return guarded(MPI_ERR_REQUEST, [&] {
+    latecomer::PersistentCall& call = call_of(request);
+    if (!call.active()) return call.wait();
+    return recorded(call.arguments(), [&] { return call.wait(); });
+  });
 }
 
 int latecomer_request_free(latecomer_request* request) {

@@ -2,6 +2,8 @@
 // Exceptions of the program, from its error handlers and operators, pass through.
 #pragma once
 
+#include <dlfcn.h>
+
 #include <exception>
 #include <mutex>
 #include <new>
@@ -10,6 +12,7 @@
 #include "runtime/attachment.hpp"
 #include "runtime/call/call.hpp"
 #include "runtime/call/persistent.hpp"
+#include "runtime/trace/tracer.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -52,6 +55,42 @@ inline const char* outside_of_mpi() {
   return flag != 0 ? "MPI was finalized: nothing can be called after MPI_Finalize" : nullptr;
 }
 
+/// As dropin/loader has it.
+using Observer = int (*)(const void* comm, const char* collective, long bytes, const void* site,
+                         int (*work)(void*), void* data);
+
+/// The observer of the drop-in library, if that is active in the process: then no second trace is
+/// written. Null: there is none. After MPI_Init.
+inline Observer dropin_observer() {
+  static const Observer found = [] {
+    using Finder = Observer (*)();
+    const auto find = reinterpret_cast<Finder>(dlsym(RTLD_DEFAULT, "latecomer_find_observer"));
+    const Observer observer = find == nullptr ? nullptr : find();
+    if (observer != nullptr) trace::leave_to_dropin();
+    return observer;
+  }();
+  return found;
+}
+
+/// A collective as an observer knows it; without a communicator it is none.
+struct ObservedCall {
+  const MPI_Comm* comm = nullptr;
+  const char* collective = nullptr;
+  std::int64_t bytes = 0;
+  const void* site = nullptr;
+};
+
+/// Runs `work` so that the drop-in library, if it is there, takes no call of MPI in it for the
+/// program's.
+template <class Work>
+int observed(const ObservedCall& call, Work& work) {
+  const Observer observer = dropin_observer();
+  if (observer == nullptr) return work();
+  const auto run = [](void* data) { return (*static_cast<Work*>(data))(); };
+  void* const data = const_cast<void*>(static_cast<const void*>(&work));
+  return observer(call.comm, call.collective, static_cast<long>(call.bytes), call.site, run, data);
+}
+
 /// Runs `work` on the communicator's state with its lock held. `before` runs first, without the
 /// lock: it may call error handlers of the program.
 template <class Work, class Before = void (*)(CommState&)>
@@ -67,10 +106,16 @@ int with_state(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) 
   });
 }
 
-/// As with_state(), for functions that all ranks call together: started calls are executed first.
+/// As with_state(), for functions that all ranks call together, and compare: started calls are
+/// executed first. An intercommunicator is refused, since each group sees the other one only.
 template <class Work>
 int with_state_together(MPI_Comm comm, Work&& work) {
-  return with_state(comm, work, execute_started);
+  int inter = 0;
+  const bool usable = outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
+  if (usable) PMPI_Comm_test_inter(comm, &inter);
+  if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
+  const auto run = [&] { return with_state(comm, work, execute_started); };
+  return usable ? observed({}, run) : run();
 }
 
 /// Runs `work` for a collective call; its exceptions go through the communicator's error handler.

@@ -16,7 +16,6 @@ using latecomer::CommState;
 
 namespace {
 
-using latecomer::failed;
 using latecomer::with_state;
 using latecomer::with_state_together;
 
@@ -39,10 +38,6 @@ void check_index(const char* what, int index, std::size_t count, const void* to)
 extern "C" {
 
 int latecomer_set_algorithm(MPI_Comm comm, const char* collective, const char* algorithm) {
-  int inter = 0;
-  const bool usable = latecomer::outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
-  if (usable) PMPI_Comm_test_inter(comm, &inter);
-  if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
   return with_state_together(comm, [&](CommState& state) {
     latecomer::set_algorithm(state, text_of(collective), text_of(algorithm));
   });

@@ -45,6 +45,14 @@ enum { has_messages = 0 };
 
 typedef void (*function)(void);
 
+/* In a program that is linked with latecomer, too, this is how its calls are recorded: with those
+ * of MPI. `comm`: of an MPI_Comm; `work` carries out the call. */
+typedef int (*latecomer_observer)(const void* comm, const char* collective, long bytes,
+                                  const void* site, int (*work)(void*), void* data);
+typedef latecomer_observer (*latecomer_observer_finder)(void);
+/* Null: nothing is recorded here. After MPI_Init. */
+PUBLIC latecomer_observer latecomer_find_observer(void);
+
 /* ---- Functions ---- */
 
 /* Each function's place in the tables, and its names. */
@@ -115,6 +123,10 @@ static inline void go_on(const struct under_way* outer) { under_way = *outer; }
 
 static const void* call_site(void) { return under_way.caller; }
 
+/* Below this frame a call of latecomer's own functions is under way. */
+static __thread const char* observed_frame __attribute__((tls_model("initial-exec")));
+static inline void end_observed(const char* const* before) { observed_frame = *before; }
+
 /* Read here as the drop-in library reads it: not in programs with more rights than their caller. */
 static int is_off(void) {
   const char* const value = secure_getenv("LATECOMER");
@@ -159,6 +171,14 @@ static void note_tools_behind(void) {
   }
 }
 
+/* Another one comes before, or a drop-in library was preloaded itself: that has the calls. */
+static const char own_mark = 1;
+extern const char latecomer_loader __attribute__((alias("own_mark"), visibility("default")));
+static int is_second(void) {
+  return dlsym(RTLD_DEFAULT, "latecomer_loader") != (const void*)&own_mark ||
+         dlsym(RTLD_DEFAULT, "latecomer_dropin_follow") != NULL;
+}
+
 /* The drop-in library beside this one that was built for the MPI library. */
 static void* load_family(const char* name) {
   char path[PATH_MAX];
@@ -185,13 +205,14 @@ static void* load_family(const char* name) {
 }
 
 static function pass_on(const char* name);
+static latecomer_observer_finder observer_of_family;
 
 static void fill_tables(const void* caller) {
   pthread_mutex_lock(&guard);
   if (!ready) {
     mpi = find_mpi_library(caller);
     void* family = NULL;
-    if (!is_off() && mpi.handle != NULL) {
+    if (!is_off() && !is_second() && mpi.handle != NULL) {
       if (mpi.several) {
         say_inactive("the process holds several MPI libraries, among them ", mpi.file,
                      "; right would be one");
@@ -212,6 +233,7 @@ static void fill_tables(const void* caller) {
                                struct latecomer_short_calls*, int);
       const follower follow = (follower)dlsym(family, "latecomer_dropin_follow");
       if (follow != NULL) follow(pass_on, call_site, &short_calls, has_messages);
+      observer_of_family = (latecomer_observer_finder)dlsym(family, "latecomer_dropin_observer");
       note_inner_code((void*)follow);
       note_inner_code((void*)&pass_on); /* ours and tools may end in a jump */
       note_tools_behind();
@@ -257,7 +279,7 @@ static inline const void* programs_caller(const void* caller, const struct under
  * wrapper's: then the same function of ours is under way. */
 static inline int is_inner(int place, const char* here, const void* caller) {
   if (is_within_fortran(&under_way, here)) return 0;
-  if (is_inner_code(&mpi, caller)) return 1;
+  if (is_inner_code(&mpi, caller) || here < observed_frame) return 1;
   return tools_behind && under_way.place == place && here < under_way.frame;
 }
 
@@ -380,4 +402,17 @@ static function pass_on(const char* name) {
     if (strcmp(name, name_of(i, plain)) == 0) return on[plain][i] != NULL ? passes[i] : NULL;
   }
   return next(name, (const void*)&pass_on);
+}
+
+/* ---- Programs that are linked with latecomer ---- */
+
+static int observed(const void* comm, const char* collective, long bytes, const void* site,
+                    int (*work)(void*), void* data) {
+  __attribute__((cleanup(end_observed))) const char* const before = observed_frame;
+  observed_frame = FRAME;
+  return observer_of_family()(comm, collective, bytes, site, work, data);
+}
+
+latecomer_observer latecomer_find_observer(void) {
+  return observer_of_family != NULL && observer_of_family() != NULL ? observed : NULL;
 }

@@ -21,6 +21,7 @@ class PersistentCall {
   /// communicator was freed.
   int wait();
   /// True if it was started and not waited for since, on a communicator that still exists.
+  [[nodiscard]] const Call& arguments() const { return arguments_; }
   [[nodiscard]] bool active() const { return stage_ != Stage::inactive && !comm_.expired(); }
 
  private:

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/error.hpp"
@@ -76,7 +77,7 @@ bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me)
   const auto not_allowed = number(ProgressMode::not_allowed);
   if (ready == ranks) return true;
   if (not_allowed == ranks) {
-    say_not_allowed();
+    if (thread_level() != MPI_THREAD_MULTIPLE) say_not_allowed();
   } else if (me == 0 && ready + not_allowed > 0) {
     say_some_only(user, ready + not_allowed, ready, ranks);
   }
@@ -111,7 +112,6 @@ ProgressThread& ProgressThread::instance() {
 void ProgressThread::add(Progressable& progressable) {
   const std::lock_guard hold(lock_);
   all_.push_back(&progressable);
-  if (process_ == 0) start();
   ++changes_;
   changes_.notify_one();
 }
@@ -129,11 +129,17 @@ void ProgressThread::stop() {
   if (here && thread_.joinable()) thread_.join();
 }
 
-void ProgressThread::start() {
+bool ProgressThread::start() try {
+  const std::lock_guard hold(lock_);
+  if (process_ != 0) return true;
   const SignalsBlocked blocked;
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "latecomer");
   process_ = getpid();
+  return true;
+} catch (const std::system_error& error) {
+  report_unused(kThread, Error("thread", error.code().message(), "room for one more").what());
+  return false;
 }
 
 void ProgressThread::run() {

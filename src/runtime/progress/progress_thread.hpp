@@ -41,7 +41,9 @@ class ProgressThread {
   /// The process's thread. It lives until MPI_Finalize, and is not destroyed at exit.
   static ProgressThread& instance();
 
-  /// Adds work; the first one starts the thread. Throws std::system_error if there can be none.
+  /// Starts the thread, unless it was started. If there can be none, false, and it is reported.
+  [[nodiscard]] bool start();
+  /// Adds work to the thread, which was started.
   void add(Progressable& progressable);
   /// Removes work: afterwards the thread does not touch it.
   void remove(const Progressable& progressable);
@@ -51,7 +53,6 @@ class ProgressThread {
  private:
   ProgressThread() = default;
 
-  void start();
   void run();
   bool progress_all();
 

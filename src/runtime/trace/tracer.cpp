@@ -75,7 +75,10 @@ std::string with_parameters(std::string_view algorithm, std::string_view paramet
 static_assert(TracedComm::kNone == TraceOfComm::kNone);
 namespace {
 
+std::atomic<bool> is_left{false};
+
 Recorder* recorder() {
+  if (is_left) return nullptr;
   static Recorder* const made = [] {
     auto file = make_file();
     if (!file) return static_cast<Recorder*>(nullptr);
@@ -178,6 +181,7 @@ void lose_message() { recorder()->lose_message(); }
 void lose_message(std::uint32_t order) { recorder()->lose_message(order); }
 
 bool is_on() { return recorder() != nullptr; }
+void leave_to_dropin() { is_left = true; }
 void end() {
   if (is_on()) recorder()->end();
 }

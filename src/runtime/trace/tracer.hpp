@@ -43,6 +43,8 @@ namespace latecomer::trace {
 [[nodiscard]] bool is_on();
 /// Nothing is added from now on.
 void end();
+/// The drop-in library writes the process's trace: none is made here.
+void leave_to_dropin();
 
 /// True if calls are traced, or stamped in memory (runtime/trace/stamps.hpp).
 [[nodiscard]] bool is_recording();

@@ -123,7 +123,12 @@ int main(int argc, char** argv) {
     rank = atoi(named != NULL ? named : getenv("PMI_RANK"));
     end();
   }
-  MPI_Init(&argc, &argv);
+  int level = MPI_THREAD_SINGLE;
+  if (is("threads")) {
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  } else {
+    MPI_Init(&argc, &argv);
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   work();
