@@ -83,6 +83,14 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   PMPI_Comm_size(comm, &job.ranks);
   const Sums all(comm);
   job.elapsed = all(elapsed) / job.ranks;
+  struct {
+    double seconds;
+    int rank;
+  } last{elapsed, 0};
+  PMPI_Comm_rank(comm, &last.rank);
+  PMPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+  job.longest = last.seconds;
+  job.last_to_end = last.rank;
   job.slept = all(slept()) / job.ranks;
   job.saved = all(mine.saved.saved) / job.ranks;
   job.saved_range = all(half_range(mine.saved)) / job.ranks;

@@ -151,6 +151,8 @@ std::string json(const JobSummary& job) {
   return "{\"active\":true,\"observes\":" + std::string(job.observes ? "true" : "false") +
          ",\"ranks\":" + std::to_string(job.ranks) +
          ",\"elapsed_s\":" + format_number(job.elapsed) +
+         ",\"longest_s\":" + format_number(job.longest) +
+         ",\"last_to_end\":" + std::to_string(job.last_to_end) +
          ",\"waiting_s\":" + format_number(job.waiting) +
          ",\"moving_s\":" + format_number(job.moving) + ",\"slept_s\":" + format_number(job.slept) +
          ",\"saved_s\":" + (has_estimate(job) ? format_number(job.saved) : "null") +

@@ -48,7 +48,9 @@ struct JobWaits {
 struct JobSummary {
   Rank ranks = 1;
   bool observes = false;  // no call was changed
-  Seconds elapsed = 0;    // from MPI_Init to MPI_Finalize
+  Seconds elapsed = 0;    // from MPI_Init to MPI_Finalize ...
+  Seconds longest = 0;    // ... on the rank that came there last, for which the others waited
+  Rank last_to_end = 0;
   Seconds waiting = 0;
   Seconds moving = 0;
   Seconds slept = 0;                // while waiting, so that cores were free
