@@ -153,6 +153,18 @@ def test_the_script_runs_from_any_folder(tmp_path):
         assert done.stdout == f"latecomer {latecomer.__version__}\n"
 
 
+def test_the_script_runs_no_module_of_the_folder_it_is_called_in(tmp_path):
+    if not (ROOT / ".venv").exists():
+        pytest.skip("no .venv in this clone")
+    for name in ("random", "queue", "copy", "json", "latecomer"):
+        (tmp_path / f"{name}.py").write_text('raise SystemExit("not mine")\n')
+    done = subprocess.run(
+        [ROOT / "latecomer", "simulate", "--nodes", "4", "--bytes", "8KiB"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_what_is_to_be_copied_is_called_as_this_command(tmp_path):
     def said(word):
         env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
