@@ -52,11 +52,17 @@ NOTHING = Buffer(0, 0, MPI.BYTE)  # where a rank's buffer does not count
 
 
 def read(
-    spec: Spec, *, writable: bool = False, parts: int = 1, in_place: bool = False, even: bool = True
+    spec: Spec,
+    *,
+    writable: bool = False,
+    parts: int = 1,
+    in_place: bool = False,
+    vector: bool = False,
 ) -> Buffer:
     """The buffer of `spec`; without a count the memory is divided into `parts`.
 
-    The parts are equal, or, unless `even`, differ by one element, the longer ones first.
+    The parts are equal. Those of a `vector` have a count each, or, without counts, differ by one
+    element, the longer ones first.
     `in_place`: None means MPI.IN_PLACE, as in mpi4py.
     Raises TypeError for what is no buffer or no integer, BufferError for memory that cannot be
     written, and ValueError for a count that the memory does not hold.
@@ -70,14 +76,14 @@ def read(
         return _at_bottom(words)
     memory = MPI.buffer.frombuffer(words.data, readonly=not writable)
     datatype = _datatype(words.datatype, words.data)
-    if _is_sequence(words.count):
+    if vector and _is_sequence(words.count):
         return _divided(words, memory, datatype)
     offset = whole_numbers.whole("displacement", _or_0(words.displacements))
     _check_places([offset])
     counts = None
     if words.count is None:
         count, rest = divmod(_held(memory, datatype, offset), parts)
-        if rest and even:
+        if rest and not vector:
             held = count * parts + rest
             raise ValueError(f"buffer: {held} elements; give equal parts to {parts} ranks")
         counts = tuple(count + (i < rest) for i in range(parts)) if rest else None
@@ -94,7 +100,7 @@ def read_parts(spec: Spec, ranks: int) -> Buffer:
     Without counts the parts are equal, but for an element more of the first ranks. Raises as
     read(), and ValueError unless there is one count, and one displacement, for each rank.
     """
-    found = read(spec, writable=True, parts=ranks, even=False)
+    found = read(spec, writable=True, parts=ranks, vector=True)
     counts = found.counts or (found.count,) * ranks
     if len(counts) != ranks:
         raise ValueError(f"counts: {len(counts)} of them; one for each of the {ranks} ranks")

@@ -140,6 +140,15 @@ def errors():
     refused(ValueError, "one for each of the", comm.Allgatherv, mine, [ours, [1] * (SIZE + 1)])
     refused(ValueError, "no multiple", comm.Bcast, [bytearray(7), MPI.DOUBLE])
     refused(TypeError, "has no MPI datatype", comm.Bcast, [mine, "nonsense"])
+    several = [mine, [4], MPI.DOUBLE]  # counts for each rank, of one part or of a whole
+    refused(TypeError, "count: [4] is no integer", comm.Bcast, several)
+    refused(TypeError, "count: [4] is no integer", comm.Allreduce, several, [ours, [4], MPI.DOUBLE])
+    refused(TypeError, "count: [4] is no integer", comm.Reduce, several, ours)
+    refused(TypeError, "count: [4] is no integer", comm.Allgatherv, several, ours)
+    divided = [np.zeros(SIZE), np.ones(SIZE, int), range(SIZE), MPI.DOUBLE]
+    refused(TypeError, " no integer", comm.Allgather, mine[:1], divided)
+    refused(TypeError, " no integer", comm.Gather, mine[:1], divided, RANK)
+    refused(TypeError, " no integer", comm.Scatter, divided, mine[:1], RANK)
     for letter in ("S2", "U2", "M8[s]", "m8[s]", "V3", "f8,i4"):  # no numbers
         odd = np.zeros(2, letter)
         refused(TypeError, "has no MPI datatype", comm.Allreduce, odd, odd.copy())
