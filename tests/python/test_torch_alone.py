@@ -1,11 +1,13 @@
 """PyTorch without MPI: who is late in a model's training, and who hangs."""
 
+import gc
 import importlib.util
 import os
 import re
 import subprocess
 import sys
 import threading
+import weakref
 from types import SimpleNamespace
 
 import pytest
@@ -203,7 +205,7 @@ def request_of(error=None):
         if error:
             raise error
 
-    return SimpleNamespace(Wait=wait, Test=lambda _: may_end.is_set()), waits, may_end
+    return SimpleNamespace(Wait=wait, Test=lambda *_: may_end.is_set()), waits, may_end
 
 
 def test_asking_for_a_message_does_not_wait_where_another_thread_does():
@@ -231,6 +233,24 @@ def test_a_message_that_fails_is_an_error_of_its_future():
     future = Message(request, [], lambda: None).get_future()
     with pytest.raises(RuntimeError, match="truncated"):
         future.wait()
+
+
+def test_a_message_that_is_dropped_lives_until_it_is_complete():
+    without_start()
+    from latecomer.torch import work
+
+    (request, _, may_end), ended, memory = request_of(), [], threading.Event()
+    lives = weakref.ref(memory)
+    work.Message(request, [memory], lambda: ended.append(1))
+    del memory
+    gc.collect()
+    work.forget_dropped()
+    assert lives() is not None
+    assert not ended
+    may_end.set()
+    work.forget_dropped()
+    assert lives() is None
+    assert ended == [1]
 
 
 def test_a_job_that_hangs_says_who_has_not_come(tmp_path, capsys):

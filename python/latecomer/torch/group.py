@@ -21,7 +21,7 @@ from ..base.errors import UserError
 from ..mpi import Communicator
 from . import tensors
 from .names import BACKEND
-from .work import Collective, Message
+from .work import Collective, Message, forget_dropped
 from .worker import Worker
 
 Tensors = list[torch.Tensor]
@@ -93,6 +93,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
 
     def shutdown(self) -> None:
         """End the thread."""
+        forget_dropped()
         self._worker.close()
 
     def abort(self) -> None:
@@ -298,6 +299,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         """Send a tensor to a rank."""
         (tensor,) = some
         tensors.check(tensor)
+        forget_dropped()
         mine = tensors.dense(tensor)
         request = self._messages.Isend(tensors.moved(mine), to, tag)
         return Message(request, [tensor, mine], lambda: None)
@@ -306,6 +308,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         """Receive a tensor from a rank."""
         (tensor,) = some
         tensors.check(tensor)
+        forget_dropped()
         whole = tensors.dense(tensor)
         request = self._messages.Irecv(tensors.moved(whole), source, tag)
         return Message(request, [tensor], lambda: tensors.write_back(tensor, whole))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import torch.distributed as dist
 from mpi4py import MPI
 from torch.futures import Future
+
+# The messages whose work the program has dropped, with all that MPI uses until they are complete.
+_dropped: deque[tuple[MPI.Request, Callable[[], None], list[Any]]] = deque()
 
 
 class Collective(dist.Work):  # type: ignore[misc]  # mypy reads no PyTorch
@@ -53,7 +58,7 @@ class Collective(dist.Work):  # type: ignore[misc]  # mypy reads no PyTorch
 
 
 class Message(dist.Work):  # type: ignore[misc]  # the same
-    """A send or receive under way."""
+    """A send or receive under way, which goes on if the program drops it."""
 
     def __init__(self, request: MPI.Request, result: list[Any], ended: Callable[[], None]) -> None:
         """`ended` runs once, when the message is complete; `result` keeps the tensor alive."""
@@ -62,6 +67,11 @@ class Message(dist.Work):  # type: ignore[misc]  # the same
         self._status = MPI.Status()
         self._guard = threading.Lock()
         self._done = False
+
+    def __del__(self) -> None:
+        """Leave what MPI uses to forget_dropped()."""
+        if not self._done:
+            _dropped.append((self._request, self._ended, self._result))
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:  # noqa: ARG002 - MPI has none
         """Wait until the message is complete."""
@@ -113,3 +123,15 @@ class Message(dist.Work):  # type: ignore[misc]  # the same
     def _finish(self) -> None:
         self._done = True
         self._ended()
+
+
+def forget_dropped() -> None:
+    """Forget the dropped messages that are complete. Nobody waits for an error of theirs."""
+    for _ in range(len(_dropped)):
+        with suppress(IndexError, MPI.Exception):  # another thread may have taken the last one
+            message = _dropped.popleft()
+            request, ended, _ = message
+            if request.Test():
+                ended()
+            else:
+                _dropped.append(message)

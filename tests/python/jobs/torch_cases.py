@@ -3,6 +3,7 @@
 Usage: mpirun -n N python torch_cases.py [CASE...]. Rank 0 prints `CASE: MISTAKES` for each case.
 """
 
+import gc
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ import traceback
 import latecomer.torch
 import torch
 import torch.distributed as dist
+from latecomer.torch.work import _dropped, forget_dropped
 from mpi4py import MPI
 from refusals import refused
 from torch import nn
@@ -179,6 +181,27 @@ def messages():
     work.wait()
 
 
+def dropped_messages():
+    """Nobody keeps the works, nor the tensors that are sent."""
+    first, second = torch.zeros(2, 300_000), torch.zeros(600_000)
+    if RANK == 0:
+        for value in (7.0, 8.0):
+            dist.isend(torch.full((600_000,), value), 1)
+        gc.collect()
+        others = [torch.full((600_000,), 9.0) for _ in range(4)]  # where the tensors were
+    dist.barrier()
+    if RANK == 1:
+        dist.irecv(first.T, 0)
+        dist.recv(second, 0)
+    while _dropped:
+        forget_dropped()
+    if RANK == 1:
+        assert set(first.reshape(-1).tolist()) == {7.0}
+        assert set(second.tolist()) == {8.0}
+    elif RANK == 0:
+        assert len(others) == 4
+
+
 def groups():
     pair = dist.new_group([0, SIZE - 1], backend="latecomer")
     if RANK in (0, SIZE - 1):
@@ -332,6 +355,7 @@ CASES = [
     overlapping,
     failures,
     messages,
+    dropped_messages,
     groups,
     ddp,
     sharded,
