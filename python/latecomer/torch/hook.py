@@ -30,7 +30,7 @@ class HookState:
         estimate: str = "online",
     ) -> None:
         """Start the thread."""
-        self._worker = Worker(comm, algorithm, estimate)
+        self._worker = Worker(comm, algorithm, estimate, closed="this HookState was closed")
         self.size = comm.Get_size()
 
     @property

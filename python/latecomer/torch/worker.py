@@ -37,22 +37,34 @@ class Worker:
         comm: MPI.Comm,
         algorithm: str | Mapping[str, str] | None = "auto",
         estimate: str | None = "online",
+        *,
+        closed: str = "this group was destroyed",
     ) -> None:
-        """Raise UserError where threads may not call MPI at the same time."""
+        """Raise UserError where threads may not call MPI at the same time.
+
+        `closed`: what submit() says after close().
+        """
         check_threads()
         self.communicator = Communicator(comm.Dup(), algorithm=algorithm, estimate=estimate)
         self._tasks: Tasks = queue.SimpleQueue()
+        self._guard, self._closed = threading.Lock(), closed
         run = threading.Thread(
             target=_work, args=(self._tasks, self.communicator), name="latecomer", daemon=True
         )
         run.start()
         # At the end of the program, too: a thread that were still in PyTorch then would abort it.
-        self._end = weakref.finalize(self, _end, self._tasks, run)
+        self._end = weakref.finalize(self, _end, self._tasks, self._guard, run)
 
     def submit(self, task: Task) -> Future:
-        """Let the thread run `task` after those before it; the future gets its result or error."""
+        """Let the thread run `task` after those before it; the future gets its result or error.
+
+        Raises RuntimeError after close(): nothing would end the wait for the future.
+        """
         future: Future = Future()
-        self._tasks.put((task, future))
+        with self._guard:  # no task comes after the end
+            if not self._end.alive:
+                raise RuntimeError(f"latecomer: {self._closed}")
+            self._tasks.put((task, future))
         return future
 
     def close(self) -> None:
@@ -72,8 +84,9 @@ def _work(tasks: Tasks, communicator: Communicator) -> None:
         del entry, task, future  # tensors end with their call
 
 
-def _end(tasks: Tasks, run: threading.Thread) -> None:
-    tasks.put(None)
+def _end(tasks: Tasks, guard: threading.Lock, run: threading.Thread) -> None:
+    with guard:
+        tasks.put(None)
     run.join(_PATIENCE_S)
 
 

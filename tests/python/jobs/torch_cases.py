@@ -155,6 +155,19 @@ def failures():
     refused(RuntimeError, "no such thing", several.wait)
 
 
+def closed():
+    """Calls after the end of the thread are errors: nothing would carry them out."""
+    state = latecomer.torch.HookState()
+    model = with_hook(state, GLOO)(nn.Linear(2, 1), 25.0)
+    model(torch.ones(1, 2)).sum().backward()
+    state.close()
+    refused(RuntimeError, "this HookState was closed", model(torch.ones(1, 2)).sum().backward)
+    group = dist.new_group(backend="latecomer")
+    dist.destroy_process_group(group)
+    refused(RuntimeError, "this group was destroyed", group.allreduce, torch.ones(1))
+    refused(RuntimeError, "this group was destroyed", group.barrier)
+
+
 def messages():
     long = torch.full((300_000,), float(RANK))  # too long to be sent before it is asked for
     got = torch.zeros_like(long)
@@ -354,6 +367,7 @@ CASES = [
     exchanges,
     overlapping,
     failures,
+    closed,
     messages,
     dropped_messages,
     groups,
