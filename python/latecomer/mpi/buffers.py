@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,19 @@ def folded(buffer: Buffer) -> tuple[Buffer, list[MPI.Datatype]]:
         return buffer, []
     whole, made = _repeated(buffer.datatype, buffer.count)
     return replace(buffer, count=1, datatype=whole), made
+
+
+def in_units(sizes: Sequence[int]) -> tuple[list[int], MPI.Datatype, list[MPI.Datatype]]:
+    """Counts of a datatype for parts of these sizes in bytes, and the datatypes to free.
+
+    The datatype is MPI.BYTE, or, if the parts have more bytes than a count of the C functions, the
+    longest one of which each part has a whole number.
+    """
+    if sum(sizes) <= MAX_COUNT:
+        return list(sizes), MPI.BYTE, []
+    unit = gcd(*sizes)
+    whole, made = _repeated(MPI.BYTE, unit)
+    return [size // unit for size in sizes], whole, made
 
 
 def _repeated(datatype: MPI.Datatype, count: int) -> tuple[MPI.Datatype, list[MPI.Datatype]]:

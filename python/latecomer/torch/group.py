@@ -171,10 +171,10 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
 
         def task(comm: Communicator) -> list[Tensors]:
             for many, source in zip(outputs, sources, strict=True):
-                sizes = [each.numel() * each.element_size() for each in many]
+                sizes = [_bytes(each) for each in many]
                 flat = torch.empty(sum(sizes), dtype=torch.uint8)
-                mine = tensors.moved(tensors.dense(source))
-                comm.Allgatherv(mine, [tensors.moved(flat)[0], sizes, None, MPI.BYTE])
+                with tensors.in_parts(flat, sizes) as whole:
+                    comm.Allgatherv(tensors.moved(tensors.dense(source)), whole)
                 _hand_out(many, flat)
             return outputs
 
@@ -264,8 +264,8 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         def task(_: Communicator) -> torch.Tensor:
             whole = tensors.dense(output)
             mine = tensors.apart(source, whole)
-            self._scatter.Alltoallv(_in_parts(mine, input_sizes, self.size()),
-                                    _in_parts(whole, output_sizes, self.size()))  # fmt: skip
+            self._alltoall(mine, _sizes(mine, input_sizes, self.size()),
+                           whole, _sizes(whole, output_sizes, self.size()))  # fmt: skip
             tensors.write_back(output, whole)
             return output
 
@@ -280,10 +280,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         def task(_: Communicator) -> Tensors:
             mine = torch.cat([tensors.dense(each).reshape(-1) for each in inputs])
             flat = torch.empty(sum(map(_bytes, outputs)), dtype=torch.uint8)
-            self._scatter.Alltoallv(
-                [tensors.moved(mine)[0], [_bytes(each) for each in inputs], MPI.BYTE],
-                [tensors.moved(flat)[0], [_bytes(each) for each in outputs], MPI.BYTE],
-            )
+            self._alltoall(mine, list(map(_bytes, inputs)), flat, list(map(_bytes, outputs)))
             _hand_out(outputs, flat)
             return outputs
 
@@ -301,7 +298,8 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         tensors.check(tensor)
         forget_dropped()
         mine = tensors.dense(tensor)
-        request = self._messages.Isend(tensors.moved(mine), to, tag)
+        with tensors.message(mine) as buffer:
+            request = self._messages.Isend(buffer, to, tag)
         return Message(request, [tensor, mine], lambda: None)
 
     def recv(self, some: Tensors, source: int, tag: int = 0) -> dist.Work:
@@ -310,7 +308,8 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         tensors.check(tensor)
         forget_dropped()
         whole = tensors.dense(tensor)
-        request = self._messages.Irecv(tensors.moved(whole), source, tag)
+        with tensors.message(whole) as buffer:
+            request = self._messages.Irecv(buffer, source, tag)
         return Message(request, [tensor], lambda: tensors.write_back(tensor, whole))
 
     def recv_anysource(self, some: Tensors, tag: int = 0) -> dist.Work:
@@ -338,6 +337,13 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         self._scatter.Reduce_scatter(tensors.combined(wide), tensors.combined(mine), counts, mpi_op)
         _divide(mine, op, self.size())
         tensors.write_back(output, mine)
+
+    def _alltoall(
+        self, mine: torch.Tensor, sent: list[int], whole: torch.Tensor, received: list[int]
+    ) -> None:
+        """Exchange parts of these sizes in bytes."""
+        with tensors.in_parts(mine, sent) as parts, tensors.in_parts(whole, received) as places:
+            self._scatter.Alltoallv(parts, places)
 
 
 def _list(some: Any) -> Tensors:
@@ -409,8 +415,8 @@ def _divisible(name: str, tensor: torch.Tensor, sizes: Sequence[int], ranks: int
         raise RuntimeError(f"{name}: {rows} rows cannot be divided among {ranks} ranks equally")
 
 
-def _in_parts(tensor: torch.Tensor, sizes: Sequence[int], ranks: int) -> list[Any]:
+def _sizes(tensor: torch.Tensor, rows_of_parts: Sequence[int], ranks: int) -> list[int]:
+    """The sizes in bytes of the parts of so many rows; without these all are equal."""
     rows = tensor.shape[0] if tensor.dim() else 0
     row = _bytes(tensor) // rows if rows else 0
-    counts = [size * row for size in sizes] if sizes else [_bytes(tensor) // ranks] * ranks
-    return [tensors.moved(tensor)[0], counts, MPI.BYTE]
+    return [each * row for each in rows_of_parts] or [_bytes(tensor) // ranks] * ranks

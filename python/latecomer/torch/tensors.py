@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from mpi4py import MPI
+
+from ..mpi import buffers
 
 TYPES = {
     torch.float32: MPI.FLOAT,
@@ -66,6 +70,27 @@ def moved(tensor: torch.Tensor) -> list[Any]:
     """The buffer of a contiguous tensor that is moved as it is: in bytes."""
     memory = _memory(tensor)
     return [memory, memory.size, MPI.BYTE]
+
+
+@contextmanager
+def in_parts(tensor: torch.Tensor, sizes: Sequence[int]) -> Iterator[list[Any]]:
+    """The buffer of a contiguous tensor in parts of these sizes in bytes, with a count of each.
+
+    The parts may be longer than a count of C. The datatype ends with the block.
+    """
+    counts, datatype, made = buffers.in_units(sizes)
+    try:
+        yield [_memory(tensor), counts, datatype]
+    finally:
+        for each in made:
+            each.Free()
+
+
+@contextmanager
+def message(tensor: torch.Tensor) -> Iterator[list[Any]]:
+    """The buffer of a contiguous tensor that is sent or received, of any length."""
+    with in_parts(tensor, [tensor.numel() * tensor.element_size()]) as (memory, counts, datatype):
+        yield [memory, counts[0], datatype]
 
 
 def combined(tensor: torch.Tensor) -> list[Any]:

@@ -12,6 +12,7 @@ import traceback
 import latecomer.torch
 import torch
 import torch.distributed as dist
+from latecomer.mpi import buffers
 from latecomer.torch.work import _dropped, forget_dropped
 from mpi4py import MPI
 from refusals import refused
@@ -122,6 +123,29 @@ def exchanges():
     equal = torch.zeros(SIZE, 2)
     dist.all_to_all_single(equal, torch.full((SIZE, 2), float(RANK)))
     assert equal[:, 0].tolist() == list(range(SIZE))
+
+
+def long_parts():
+    """More bytes than a count of C tells, with a limit that a test can reach."""
+    assert buffers.in_units([10, 6])[:2] == ([10, 6], MPI.BYTE)
+    limit, buffers.MAX_COUNT = buffers.MAX_COUNT, 40
+    try:
+        counts, unit, made = buffers.in_units([0, 300, 180])
+        assert (counts, unit.Get_extent(), unit.Get_size()) == ([0, 5, 3], (0, 60), 60)
+        for each in made:
+            each.Free()
+        exchanges()
+        moves()
+        messages()
+        uneven = [torch.zeros(20 * rank) for rank in range(SIZE)]
+        dist.all_gather(uneven, torch.full((20 * RANK,), float(RANK)))
+        assert [each.tolist() for each in uneven] == [[rank] * 20 * rank for rank in range(SIZE)]
+        sent = [torch.full((20 * rank,), float(RANK)) for rank in range(SIZE)]
+        got = [torch.zeros(20 * RANK) for _ in range(SIZE)]
+        dist.all_to_all(got, sent)
+        assert [each.tolist() for each in got] == [[rank] * 20 * RANK for rank in range(SIZE)]
+    finally:
+        buffers.MAX_COUNT = limit
 
 
 def overlapping():
@@ -365,6 +389,7 @@ CASES = [
     reductions,
     moves,
     exchanges,
+    long_parts,
     overlapping,
     failures,
     closed,
