@@ -137,6 +137,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
     ) -> dist.Work:
         """Combine the ranks' tensors; each rank gets its part."""
         tensors.check(output, source)
+        _check_parts("input", source, self.size(), output)
 
         def task(_: Communicator) -> Tensors:
             counts = [output.numel()] * self.size()
@@ -192,6 +193,7 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
     ) -> dist.Work:
         """Collect the ranks' tensors in one tensor on every rank."""
         tensors.check(output, source)
+        _check_parts("output", output, self.size(), source)
 
         def task(comm: Communicator) -> torch.Tensor:
             whole = tensors.dense(output)
@@ -404,6 +406,13 @@ def _hand_out(to: Tensors, flat: torch.Tensor) -> None:
         part = flat[first : first + _bytes(tensor)].clone()  # aligned for any type
         tensor.detach().copy_(part.view(tensor.dtype).view(tensor.shape))
         first += _bytes(tensor)
+
+
+def _check_parts(name: str, whole: torch.Tensor, ranks: int, part: torch.Tensor) -> None:
+    """Raise RuntimeError unless a tensor holds a part for each rank, and nothing else."""
+    held, needed = _bytes(whole), _bytes(part)
+    if held != ranks * needed:
+        raise RuntimeError(f"{name}: {held} bytes; {ranks} parts of {needed} bytes are right")
 
 
 def _divisible(name: str, tensor: torch.Tensor, sizes: Sequence[int], ranks: int) -> None:

@@ -369,6 +369,13 @@ def errors():
             torch.ones(SIZE + 1), torch.ones(SIZE + 1))  # fmt: skip
     refused(RuntimeError, "that add up to 4 rows", dist.all_to_all_single,
             torch.ones(4), torch.ones(4), [1] * SIZE, [4] * SIZE)  # fmt: skip
+    one, group = torch.ones(2), dist.group.WORLD
+    for long in (torch.zeros(2 * SIZE + 1), torch.zeros(3 * SIZE), torch.zeros(2)):
+        bytes_ = 4 * len(long)
+        refused(RuntimeError, f"output: {bytes_} bytes; {SIZE} parts of 8 bytes are right",
+                group.all_gather_single, long, one)  # fmt: skip
+        refused(RuntimeError, f"input: {bytes_} bytes; {SIZE} parts of 8 bytes are right",
+                group.reduce_scatter_single, one, long)  # fmt: skip
     from latecomer.torch.group import create
     from latecomer.torch.worker import check_threads
 
