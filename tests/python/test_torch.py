@@ -24,7 +24,7 @@ def test_all_is_as_with_gloo(name, ranks):
         pytest.skip(f"liblatecomer_{name}.so is not built")
     launch = launcher_of(name, ranks, [sys.executable, str(CASES)])
     env = launch.env | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
-    assert len(run_command(launch.command, env).check().mistakes) == 15
+    assert len(run_command(launch.command, env).check().mistakes) == 16
 
 
 def test_the_script_to_copy_trains_and_says_who_was_late():

@@ -92,9 +92,13 @@ class ProcessGroupLatecomer(dist.ProcessGroup):  # type: ignore[misc]  # mypy re
         self._description = text
 
     def shutdown(self) -> None:
-        """End the thread."""
+        """End the thread, and free the communicators unless a call still has them. Local."""
+        if not self._worker.close() or MPI.Is_finalized():
+            return
         forget_dropped()
-        self._worker.close()
+        for comm in (self._messages, self._scatter, self._worker.communicator):
+            if comm != MPI.COMM_NULL:  # freed before
+                comm.Free()  # waits for no rank; messages under way go on
 
     def abort(self) -> None:
         """Does nothing: a call of MPI cannot be taken back."""

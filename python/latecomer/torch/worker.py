@@ -48,12 +48,12 @@ class Worker:
         self.communicator = Communicator(comm.Dup(), algorithm=algorithm, estimate=estimate)
         self._tasks: Tasks = queue.SimpleQueue()
         self._guard, self._closed = threading.Lock(), closed
-        run = threading.Thread(
+        self._run = threading.Thread(
             target=_work, args=(self._tasks, self.communicator), name="latecomer", daemon=True
         )
-        run.start()
+        self._run.start()
         # At the end of the program, too: a thread that were still in PyTorch then would abort it.
-        self._end = weakref.finalize(self, _end, self._tasks, self._guard, run)
+        self._end = weakref.finalize(self, _end, self._tasks, self._guard, self._run)
 
     def submit(self, task: Task) -> Future:
         """Let the thread run `task` after those before it; the future gets its result or error.
@@ -67,9 +67,13 @@ class Worker:
             self._tasks.put((task, future))
         return future
 
-    def close(self) -> None:
-        """End the thread after the tasks that it has. Local; the communicator stays."""
+    def close(self) -> bool:
+        """End the thread after the tasks that it has. Local; the communicator stays.
+
+        False if it goes on: a task waits for another rank.
+        """
         self._end()
+        return not self._run.is_alive()
 
 
 def _work(tasks: Tasks, communicator: Communicator) -> None:

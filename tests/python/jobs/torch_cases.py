@@ -250,6 +250,29 @@ def groups():
     dist.barrier()
 
 
+def destroyed():
+    """A group's communicators are freed, though another rank destroys its own later."""
+    group = dist.new_group(backend="latecomer")
+    total, got = torch.ones(1000), torch.zeros(3)
+    dist.all_reduce(total, group=group)
+    assert total[0] == SIZE
+    works = [dist.irecv(got, (RANK - 1) % SIZE, group=group),
+             dist.isend(torch.full((3,), float(RANK)), (RANK + 1) % SIZE, group=group)]  # fmt: skip
+    comms = [group.communicator, group._messages, group._scatter]
+    if RANK != 1:
+        dist.destroy_process_group(group)
+    another = dist.new_group(backend="latecomer")
+    dist.all_reduce(total, group=another)
+    if RANK == 1:
+        dist.destroy_process_group(group)
+    for work in works:
+        work.wait()
+    assert got.tolist() == [(RANK - 1) % SIZE] * 3
+    assert comms == [MPI.COMM_NULL] * 3
+    group.shutdown()
+    dist.destroy_process_group(another)
+
+
 def flat(network):
     return torch.cat([each.detach().reshape(-1) for each in network.parameters()])
 
@@ -403,6 +426,7 @@ CASES = [
     messages,
     dropped_messages,
     groups,
+    destroyed,
     ddp,
     sharded,
     overlap,
