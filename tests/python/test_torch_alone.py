@@ -195,6 +195,27 @@ def test_a_recorder_that_cannot_write_goes_on(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "no" / "trace_rank_3").read_bytes() == b"calls"
 
 
+def test_a_recorder_goes_on_after_any_error(tmp_path, monkeypatch, capsys):
+    from latecomer.torch import recorder
+
+    errors = [ValueError("group destroyed"), RuntimeError("no recorder")]
+
+    def dump(*, json):
+        if errors:
+            raise errors.pop(0)
+        return b"state" if json else b"calls"
+
+    monkeypatch.setattr(recorder, "_dump", dump)
+    monkeypatch.setattr(
+        recorder, "dist", SimpleNamespace(is_initialized=lambda: True, get_rank=lambda: 3)
+    )
+    looker = recorder._Looker(str(tmp_path / "trace_rank_"), 0.0)
+    for _ in range(4):
+        looker.look()
+    assert capsys.readouterr().err.count("the flight recorder, which goes on: ") == 1
+    assert (tmp_path / "trace_rank_3").read_bytes() == b"calls"
+
+
 def request_of(error=None):
     """A message that ends when it is told to, and whether somebody waits for it."""
     waits, may_end = threading.Event(), threading.Event()

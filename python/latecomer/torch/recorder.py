@@ -66,7 +66,7 @@ class _Looker:
         with self._guard:
             try:
                 self._look()
-            except OSError as error:
+            except Exception as error:  # whichever it is, the next look may succeed
                 if not self._told:
                     say(f"the flight recorder, which goes on: {error}")
                 self._told = True
