@@ -162,3 +162,32 @@ def test_a_library_that_cannot_be_loaded_is_named(monkeypatch, tmp_path):
     with pytest.raises(UserError, match="cannot load the C library"):
         library.library()
     library.library.cache_clear()
+
+
+def test_a_call_that_cannot_be_announced_leaves_nothing_behind():
+    without_start()
+    from latecomer.mpi.calls import Call
+    from latecomer.mpi.request import Request
+    from mpi4py import MPI
+
+    class Library:
+        def __init__(self):
+            self.called = []
+
+        def call(self, name, *_):
+            self.called.append(name)
+            if self.called == ["allreduce_init"] * 2:
+                raise MemoryError
+
+    class Datatype:
+        freed = 0
+
+        def Free(self):  # noqa: N802 - MPI's name
+            self.freed += 1
+
+    library, made = Library(), [Datatype() for _ in range(3)]
+    some = [Call("allreduce", (), [each]) for each in made]
+    with pytest.raises(MemoryError):
+        Request(library, MPI.COMM_NULL, some)
+    assert library.called == ["allreduce_init", "allreduce_init", "request_free"]
+    assert [each.freed for each in made] == [1, 1, 1]

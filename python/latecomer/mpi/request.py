@@ -33,10 +33,16 @@ class Request:
     def __init__(self, library: Library, comm: MPI.Comm, some: Sequence[Call]) -> None:
         """Announce the calls, which are several where a vector exceeds a count of C."""
         self._library, self._calls, self._freed = library, some, False
-        self._requests = [c_void_p() for _ in some]
-        for call, request in zip(some, self._requests, strict=True):
-            words = (*call.arguments, handle(comm), handle(MPI.INFO_NULL), addressof(request))
-            library.call(f"{call.function}_init", *words)
+        self._requests: list[c_void_p] = []
+        try:
+            for call in some:
+                request = c_void_p()
+                words = (*call.arguments, handle(comm), handle(MPI.INFO_NULL), addressof(request))
+                library.call(f"{call.function}_init", *words)
+                self._requests.append(request)
+        except BaseException:  # nobody gets a name to free it by
+            self.free()
+            raise
 
     def start(self) -> None:
         """Start the call. Local: it moves no data."""
