@@ -31,9 +31,13 @@ class Communicator(MPI.Intracomm):
 
     It is an MPI.Intracomm on the communicator that it was made of. Allreduce, Reduce, Bcast,
     Allgather, Allgatherv, Gather and Scatter are latecomer's and take mpi4py's arguments; all other
-    methods are mpi4py's. Counts may exceed 2**31 - 1. Memory must be the processor's. Errors of MPI
-    or latecomer raise MPI.Exception; a buffer that cannot be read raises TypeError, ValueError or
-    BufferError, and a root that is no int of C TypeError or OverflowError, before anything is sent.
+    methods are mpi4py's. Counts may exceed 2**31 - 1. Errors of MPI or latecomer raise
+    MPI.Exception; a buffer that cannot be read raises TypeError, ValueError or BufferError, and a
+    root that is no int of C TypeError or OverflowError, before anything is sent.
+
+    Memory of a device needs a datatype, as in [data, count, type], and an MPI library that reads
+    it. Soon after ranks pass such memory that library carries out all calls; until then it copies
+    the memory to the host and back.
 
     Settings belong to the communicator of MPI, not to this object: two objects of one communicator
     share them. Dup, Split and the like return communicators without settings. Source:
