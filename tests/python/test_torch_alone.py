@@ -179,6 +179,21 @@ def test_the_cause_of_an_exchange_that_failed_is_told(tmp_path):
     launch(tmp_path, BROKEN, ranks=1)
 
 
+def test_a_call_ends_where_it_raises():
+    from latecomer.torch import observation
+
+    left = []
+    record = SimpleNamespace(arrive=lambda: "entry", leave=left.append)
+
+    def failing(*_):
+        raise RuntimeError("no memory")
+
+    for call in (observation._watched(failing, record), observation._Sharded(record, failing)):
+        with pytest.raises(RuntimeError, match="no memory"):
+            call(None, None)
+    assert left == ["entry", "entry"]
+
+
 def test_a_recorder_that_cannot_write_goes_on(tmp_path, monkeypatch, capsys):
     from latecomer.torch import recorder
 

@@ -79,7 +79,11 @@ def _watched(hook: Hook, record: "_Record") -> Any:
     @functools.wraps(hook)
     def watched(state: Any, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         entry = record.arrive()
-        future = hook(state, bucket)
+        try:
+            future = hook(state, bucket)
+        except BaseException:
+            record.leave(entry)  # the other ranks may have it as a call, too
+            raise
 
         def leave(done: torch.futures.Future[torch.Tensor]) -> torch.Tensor:
             record.leave(entry)
@@ -104,9 +108,10 @@ class _Sharded:
         self, output_tensor: torch.Tensor, input_tensor: torch.Tensor, *words: Any, **more: Any
     ) -> Any:
         entry = self._record.arrive()
-        work = self._call(output_tensor, input_tensor, *words, **more)
-        self._record.leave(entry)
-        return work
+        try:
+            return self._call(output_tensor, input_tensor, *words, **more)
+        finally:
+            self._record.leave(entry)
 
 
 # As PyTorch 2.13 calls them, and as it did before.
