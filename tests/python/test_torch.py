@@ -65,6 +65,32 @@ def test_all_ranks_learn_that_rank_0_cannot_serve_the_store(tmp_path, port, said
                    for line in job.out.splitlines()), job.out  # fmt: skip
 
 
+# Rank 0 ends, with or without a name for the work, before rank 1 receives.
+UNFINISHED = """
+import sys, time, torch, torch.distributed as dist, latecomer.torch
+dist.init_process_group("cpu:latecomer", init_method="mpi://")
+if dist.get_rank() == 0:
+    work = dist.isend(torch.full((1 << 21,), 7.0), 1)
+    if sys.argv[1] == "dropped": del work
+else:
+    time.sleep(2)
+    dist.recv(got := torch.zeros(1 << 21), 0)
+    print("received", set(got.tolist()), flush=True)
+dist.destroy_process_group()
+"""
+
+
+@pytest.mark.parametrize("work", ["kept", "dropped"])
+def test_a_message_arrives_though_the_sender_has_come_to_its_end(tmp_path, work):
+    script = tmp_path / "script.py"
+    script.write_text(UNFINISHED)
+    launch = launcher_of("openmpi", 2, [sys.executable, str(script), work])
+    env = launch.env | {"PYTHONPATH": str(ROOT / "python"), "OMP_NUM_THREADS": "1"}
+    job = run_command(launch.command, env)
+    assert job.code == 0, job.err
+    assert job.out == "received {7.0}\n"
+
+
 def test_the_package_is_typed():
     code = "import latecomer, pathlib; print(pathlib.Path(latecomer.__file__).with_name('py.typed').exists())"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from torch.futures import Future
 
 # The messages whose work the program has dropped, with all that MPI uses until they are complete.
 _dropped: deque[tuple[MPI.Request, Callable[[], None], list[Any]]] = deque()
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_dropped))  # mpi4py ends MPI after Python's objects end
 
 
 class Collective(dist.Work):  # type: ignore[misc]  # mypy reads no PyTorch
