@@ -109,6 +109,9 @@ class Columns {
 nb::dict examine_calls(const Times& arrival, const Times& exit, const Flags& by_all) {
   const std::size_t calls = arrival.shape(0);
   const std::size_t ranks = arrival.shape(1);
+  if (exit.shape(0) != calls || exit.shape(1) != ranks || by_all.shape(0) != calls) {
+    throw nb::value_error("arrival, exit and by_all must have the same calls and ranks");
+  }
   using Time = Column<double>;
   using Rank = Column<std::int32_t>;
   Columns found;

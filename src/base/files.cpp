@@ -1,5 +1,6 @@
 #include "base/files.hpp"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <poll.h>
 #include <string.h>
@@ -109,6 +110,31 @@ NoWriteSignals::~NoWriteSignals() {
   }
   pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
   errno = before;
+}
+
+int reserve_room(int descriptor, std::uint64_t begin, std::uint64_t bytes) {
+  const NoWriteSignals no_signals;  // the process may have a limit on the size of files
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int code = EINTR;
+  while (code == EINTR) {
+    code = posix_fallocate(descriptor, static_cast<off_t>(begin), static_cast<off_t>(bytes));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return code;
+}
+
+int read_all(int descriptor, std::uint64_t from, void* into, std::size_t bytes) {
+  for (std::size_t done = 0; done < bytes;) {
+    const ssize_t got = pread(descriptor, static_cast<char*>(into) + done, bytes - done,
+                              static_cast<off_t>(from + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got < 0 ? errno : EIO;
+    done += static_cast<std::size_t>(got);
+  }
+  return 0;
 }
 
 int write_all(int descriptor, std::string_view text) {

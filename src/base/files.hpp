@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,13 @@ class NoWriteSignals {
   sigset_t mask_{};     // the thread's own
   sigset_t pending_{};  // before: those are the program's
 };
+
+/// Makes sure that there is room for a part of a file. Signals wait until then: some kernels undo
+/// all that was done at each. Returns the error's code; 0: none.
+[[nodiscard]] int reserve_room(int descriptor, std::uint64_t begin, std::uint64_t bytes);
+
+/// Reads so many bytes from a place on. Returns the error's code, 0: none; EIO where the file ends.
+[[nodiscard]] int read_all(int descriptor, std::uint64_t from, void* into, std::size_t bytes);
 
 /// Writes all of the text. Returns the error's code; 0: none.
 [[nodiscard]] int write_all(int descriptor, std::string_view text);

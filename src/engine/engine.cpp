@@ -133,7 +133,8 @@ void Engine::arrive() {
 }
 
 void Engine::completed(const Completion& completion) {
-  if (completion.stranger >= 0) return fail_by_plan_of(completion.stranger);
+  const Rank me = index_.program().me;
+  if (completion.stranger >= 0) return fail_by_plan(completion.stranger, me);
   const auto index = static_cast<OpIndex>(completion.token);
   const Operation& op = index_.operation(index);
   if (completion.error != 0) {
@@ -148,7 +149,7 @@ void Engine::completed(const Completion& completion) {
     const std::uint32_t channel = index_.channel_of(index);
     const bool first = index_.channels()[channel].operations.front() == index;
     if (op.kind == OpKind::recv && first && completion.plan_hash != index_.program().plan_hash) {
-      return fail_by_plan_of(op.peer);
+      return fail_by_plan(op.peer, me);
     }
     --channels_[channel].in_flight;
     if (index_.is_long(op)) finish_long(index);
@@ -251,17 +252,6 @@ void Engine::post_local() {
   pop(locals_);
   local_busy_ = true;
   transport_.post(op, index, {.piggybacks = index_.piggybacks(index), .waits = waits});
-}
-
-void Engine::fail(std::string why) {
-  if (status_ == Status::failed) return;
-  status_ = Status::failed;
-  failure_ = std::move(why);
-}
-
-void Engine::fail_by_plan_of(Rank other) {
-  fail("rank " + std::to_string(other) + " follows another plan than rank " +
-       std::to_string(index_.program().me));
 }
 
 std::string Engine::waiting_for() const {

@@ -102,7 +102,7 @@ class ProgramIndex {
 
 using EngineOptions = ProtocolOptions;
 
-class Engine final : public Protocol {
+class Engine final : public BasicProtocol {
  public:
   /// The index must outlive the engine.
   Engine(const ProgramIndex& index, Transport& transport, EngineOptions options = {});
@@ -111,8 +111,6 @@ class Engine final : public Protocol {
   void start() override;
   void arrive() override;
   void completed(const Completion& completion) override;
-  [[nodiscard]] Status status() const override { return status_; }
-  [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
   /// The number of operations that are done.
   [[nodiscard]] std::size_t done() const override { return index_.size() - unfinished_; }
@@ -138,14 +136,10 @@ class Engine final : public Protocol {
   void post_message();
   void post_local();
   [[nodiscard]] bool may_combine() const { return arrived_ || options_.combine_before_arrival; }
-  void fail(std::string why);
-  void fail_by_plan_of(Rank other);
 
   const ProgramIndex& index_;
   Transport& transport_;
   EngineOptions options_;
-  Status status_ = Status::running;
-  std::string failure_;
   bool arrived_ = false;
   bool local_busy_ = false;
   std::size_t unfinished_ = 0;

@@ -13,17 +13,16 @@ using Number = std::int64_t;
 /// By whose longer computation, and where, a rank's clock is late.
 using Key = std::pair<Number, Number>;  // rank and place
 using Account = std::vector<std::pair<Key, Seconds>>;
-using SharedAccount = std::shared_ptr<const Account>;  // null: nothing
+using SharedAccount = std::shared_ptr<Account>;  // null: nothing; not changed while it is shared
 
-SharedAccount with(const SharedAccount& before, const Key& key, Seconds seconds) {
-  auto after = before ? std::make_shared<Account>(*before) : std::make_shared<Account>();
-  const auto at = std::ranges::lower_bound(*after, key, {}, &Account::value_type::first);
-  if (at != after->end() && at->first == key) {
+void add(SharedAccount& to, const Key& key, Seconds seconds) {
+  if (to.use_count() != 1) to = to ? std::make_shared<Account>(*to) : std::make_shared<Account>();
+  const auto at = std::ranges::lower_bound(*to, key, {}, &Account::value_type::first);
+  if (at != to->end() && at->first == key) {
     at->second += seconds;
   } else {
-    after->insert(at, {key, seconds});
+    to->insert(at, {key, seconds});
   }
-  return after;
 }
 
 class Charging {
@@ -33,7 +32,11 @@ class Charging {
         accounts_(job.start.size()),
         after_(job.start.size(), 0),
         snapshots_(job.posts.rank.size()),
-        posted_(job.posts.rank.size(), false) {
+        posted_(job.posts.rank.size(), false),
+        waits_left_(job.posts.rank.size(), 0) {
+    for (const Number cause : job.calls.cause) {
+      if (cause >= 0) ++waits_left_[static_cast<std::size_t>(cause)];
+    }
     for (auto* const sums : {&found_.direct, &found_.waiting, &found_.moving}) {
       sums->assign(job.start.size(), 0);
     }
@@ -45,11 +48,12 @@ class Charging {
         0, job_.order.size(),
         [this](std::size_t rank, Seconds beyond) {
           const Key key{static_cast<Number>(rank), after_[rank]};
-          accounts_[rank] = with(accounts_[rank], key, beyond);
+          add(accounts_[rank], key, beyond);
         },
         [this](std::size_t post) {
-          snapshots_[post] = accounts_[static_cast<std::size_t>(job_.posts.rank[post])];
           posted_[post] = true;
+          if (waits_left_[post] == 0) return;
+          snapshots_[post] = accounts_[static_cast<std::size_t>(job_.posts.rank[post])];
         },
         [this](std::size_t call) { end(call); });
     for (const auto& [key, seconds] : charged_) {
@@ -74,12 +78,13 @@ class Charging {
     const WaitingCalls& calls = job_.calls;
     const auto cause = static_cast<std::size_t>(calls.cause[call]);
     const auto other = static_cast<std::size_t>(job_.posts.rank[cause]);
+    // Where clocks are off the post may come later in the order.
+    SharedAccount theirs = posted_[cause] ? snapshots_[cause] : accounts_[other];
+    if (--waits_left_[cause] == 0) snapshots_[cause].reset();
     const Seconds waited = std::min(job_.posts.time[cause], calls.end[call]) - calls.begin[call];
     if (!(waited > 0) || other == rank) return 0;
-    // Where clocks are off the post may come later in the order.
-    const SharedAccount theirs = posted_[cause] ? snapshots_[cause] : accounts_[other];
     charge(waited, accounts_[rank], theirs);
-    accounts_[rank] = theirs;
+    accounts_[rank] = std::move(theirs);
     found_.direct[other] += waited;
     found_.waiting[rank] += waited;
     ++found_.waits;
@@ -122,6 +127,7 @@ class Charging {
   std::vector<Number> after_;             // the place of each rank's last call
   std::vector<SharedAccount> snapshots_;  // by post
   std::vector<bool> posted_;
+  std::vector<std::uint32_t> waits_left_;  // for each post, of calls that may wait for it
   std::map<Key, Seconds> charged_;
   Account ahead_;
   Origins found_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protocol/transport.hpp"
@@ -47,6 +48,28 @@ class Protocol {
   [[nodiscard]] virtual const std::string& failure() const = 0;
   /// A text that names the awaited event or rank, for reports of stalls.
   [[nodiscard]] virtual std::string waiting_for() const = 0;
+};
+
+/// A protocol with a status of its own.
+class BasicProtocol : public Protocol {
+ public:
+  [[nodiscard]] Status status() const final { return status_; }
+  [[nodiscard]] const std::string& failure() const final { return failure_; }
+
+ protected:
+  /// The first failure counts.
+  void fail(std::string why) {
+    if (status_ == Status::failed) return;
+    status_ = Status::failed;
+    failure_ = std::move(why);
+  }
+  void fail_by_plan(Rank other, Rank own) {
+    fail("rank " + std::to_string(other) + " follows another plan than rank " +
+         std::to_string(own));
+  }
+
+  Status status_ = Status::running;
+  std::string failure_;
 };
 
 // An executor: executes one rank's part of one plan, by a program or by a state machine that

@@ -106,7 +106,13 @@ int slurm_spank_user_init(spank_t spank, int count, char* words[]) {
   char given[16] = "";
   spank_getenv(spank, "LATECOMER", given, sizeof given); /* longer ones are no values */
   enum mode mode = chosen;
-  if (mode == unset) mode = given[0] != '\0' ? mode_of(given, settings) : site;
+  if (mode == unset) mode = mode_of(given, settings);
+  if (mode == unset) mode = mode_of(given, values);
+  if (mode == unset && given[0] != '\0') {
+    slurm_error("latecomer: LATECOMER: '%s' is not usable; right would be on, observe or off",
+                given);
+  }
+  if (mode == unset) mode = site;
   if (mode == unset) return 0;
   if ((mode != off && preload(spank) != 0) ||
       spank_setenv(spank, "LATECOMER", settings[mode], 1) != ESPANK_SUCCESS) {

@@ -66,15 +66,10 @@ class Records {
 
   void read(const std::string& path, int file, std::size_t begin, std::size_t count) {
     window_.resize(count);
-    const std::size_t bytes = count * sizeof(Call);
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t got = pread(file, reinterpret_cast<char*>(window_.data()) + done, bytes - done,
-                                static_cast<off_t>(sizeof(Header) + begin * sizeof(Call) + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw Error(path, meaning_of_error(errno), "a file that can be read");
-      if (got == 0) throw Error(path, "cut", "a file that does not change while it is read");
-      done += static_cast<std::size_t>(got);
-    }
+    const int code =
+        read_all(file, sizeof(Header) + begin * sizeof(Call), window_.data(), count * sizeof(Call));
+    if (code == EIO) throw Error(path, "cut", "a file that does not change while it is read");
+    if (code != 0) throw Error(path, meaning_of_error(code), "a file that can be read");
   }
 
   std::vector<Call> window_;

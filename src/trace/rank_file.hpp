@@ -152,7 +152,8 @@ struct RankFile {
 /// Reads the file of `rank`, as its name says.
 [[nodiscard]] RankFile read_rank_file(const std::string& path, std::int64_t rank,
                                       SharedNumbers& shared);
-/// Fills in the members of communicators of which each file knows its own rank's place alone. A
+/// Fills in the members of communicators of which each file knows its own rank's place alone; files
+/// of jobs with other numbers of ranks have other communicators. A
 /// place of which no file tells gets a rank that has no file, if there is one. Of two files of
 /// one place, and of two places of one file, the first counts: to the others members differ.
 void gather_members(std::span<RankFile* const> files);

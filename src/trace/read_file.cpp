@@ -95,17 +95,9 @@ class Reader {
   }
 
   bool fill(int descriptor, std::uint64_t from, void* into, std::size_t bytes) {
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t got = pread(descriptor, static_cast<char*>(into) + done, bytes - done,
-                                static_cast<off_t>(from + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) {
-        refuse_unreadable(got < 0 ? errno : EIO);
-        return false;
-      }
-      done += static_cast<std::size_t>(got);
-    }
-    return true;
+    const int code = read_all(descriptor, from, into, bytes);
+    if (code != 0) refuse_unreadable(code);
+    return code == 0;
   }
 
   bool check_header(std::int64_t rank) {
@@ -328,14 +320,15 @@ void gather_members(std::span<RankFile* const> files) {
     std::vector<FileComm*> comms;
     std::vector<std::int32_t> ranks;  // of their files
   };
-  std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, Known> all;
-  std::int32_t ranks = 0;
+  // By the job's number of ranks, too: files of another job may lie beside.
+  std::map<std::tuple<std::int32_t, std::uint64_t, std::uint32_t, std::int32_t>, Known> all;
+  std::map<std::int32_t, std::set<std::int32_t>> with_file;  // ranks, by that number
   for (RankFile* const file : files) {
     if (file->refused) continue;
-    ranks = std::max(ranks, file->header.ranks);
+    with_file[file->header.ranks].insert(file->header.rank);
     for (FileComm& comm : file->comms) {
       if (!comm.members.empty()) continue;
-      Known& known = all[{comm.key, comm.number, comm.size}];
+      Known& known = all[{file->header.ranks, comm.key, comm.number, comm.size}];
       known.members.resize(static_cast<std::size_t>(comm.size), kNobody);
       std::int32_t& place = known.members[static_cast<std::size_t>(comm.rank)];
       if (place == kNobody && known.placed.insert(file->header.rank).second) {
@@ -345,15 +338,12 @@ void gather_members(std::span<RankFile* const> files) {
       known.ranks.push_back(file->header.rank);
     }
   }
-  std::vector<std::uint8_t> has_file(static_cast<std::size_t>(ranks));
-  for (const RankFile* const file : files) {
-    if (!file->refused) has_file[static_cast<std::size_t>(file->header.rank)] = 1;
-  }
   for (auto& [key, known] : all) {
+    const std::int32_t ranks = std::get<0>(key);
     auto place = std::ranges::find(known.members, kNobody);
-    for (const std::uint8_t those : {0, 1}) {  // ranks without a file first
+    for (const bool those : {false, true}) {  // ranks without a file first
       for (std::int32_t rank = 0; rank < ranks && place != known.members.end(); ++rank) {
-        const bool fits = has_file[static_cast<std::size_t>(rank)] == those;
+        const bool fits = with_file[ranks].contains(rank) == those;
         if (!fits || known.placed.contains(rank)) continue;
         *place = rank;
         place = std::find(place, known.members.end(), kNobody);

@@ -22,9 +22,11 @@ struct Status {
   Doing doing = Doing::nothing;
   std::uint8_t what = 0;  // of a message: What; of another call: bits of OtherCalls
   std::uint16_t reserved = 0;
-  std::int64_t since = 0;     // entry of the call; else exit of the last one
-  std::int64_t sequence = 0;  // of a collective: as Call::sequence; of a message: its tag, -1: any
-  std::uint32_t communicator = 0;  // of a collective
+  std::int64_t since = 0;  // entry of the call; else exit of the last one
+  // Of a collective: as Call::sequence; outside of calls: that of the last one, -1: none; of a
+  // message: its tag, -1: any.
+  std::int64_t sequence = 0;
+  std::uint32_t communicator = 0;  // of that collective
   std::uint32_t name = 0;          // of a collective, a text
   std::int32_t peer = 0;           // of a message: the other rank, as the program calls it; -1: any
   std::uint32_t site = 0;

@@ -116,14 +116,14 @@ bool File::has_room(std::uint64_t records) {
 /// The memory beyond the file's end must not be touched, and neither must what the disk lacks.
 bool File::grow(std::uint64_t bytes) {
   if (bytes > limit_) return false;
-  const std::uint64_t wanted = std::min(limit_, std::max(bytes, have_ + kGrowth));
-  const NoWriteSignals no_signals;  // the process may have a limit on the size of files
+  const std::uint64_t whole = (bytes + kGrowth - 1) / kGrowth * kGrowth;
+  const std::uint64_t wanted = std::min(limit_, std::max(whole, have_ + kGrowth));
   const int file = file_.get();
   // Not from 0 on: file systems that cannot do it have each page read or written.
-  const auto more = static_cast<off_t>(wanted - have_);
-  obstacle_ = file < 0 ? EBADF : posix_fallocate(file, static_cast<off_t>(have_), more);
+  obstacle_ = file < 0 ? EBADF : reserve_room(file, have_, wanted - have_);
   if (obstacle_ != 0) {
-    limit_ = std::min(limit_, have_);
+    limit_ = have_;
+    if (have_ > 0) header().limit = limit_;
     return false;
   }
   // Pages that were written stay in the file, and count no longer as memory of the process.

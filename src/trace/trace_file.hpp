@@ -46,7 +46,8 @@ class File {
   void append(const Record& record) {
     static_assert(kFits<Record>);
     std::memcpy(at_ + sizeof(Header) + header().used * sizeof(Record), &record, sizeof record);
-    ++header().used;
+    // Others read the file meanwhile: the record first, then its number.
+    std::atomic_ref(header().used).store(header().used + 1, std::memory_order_release);
   }
   /// The same for a message.
   [[nodiscard]] bool has_room_for_message() {

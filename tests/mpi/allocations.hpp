@@ -10,6 +10,11 @@ namespace latecomer::testing {
 /// The bytes in use of all threads. MPI libraries, which are written in C, use none.
 [[nodiscard]] std::size_t bytes_in_use();
 
+/// The next request of this thread for so many bytes or more fails.
+void fail_request(std::size_t least);
+/// `then` is called before this thread frees a block of so many bytes or more; null: no longer.
+void watch_frees(std::size_t least, void (*then)());
+
 /// The fewest allocations of some rounds: code that must not allocate may still grow its memory in
 /// a few of them, where messages arrive in another order than before.
 template <class Round>

@@ -151,7 +151,7 @@ MPI_TEST(messages_to_a_link_that_has_gone_are_received) {
   const int next = (context.rank + 1) % context.ranks;
   receive_leftovers_of(Link(gone));
   MPI_Barrier(MPI_COMM_WORLD);  // else this call would receive what another rank has sent already
-  for (const int tag : {Tags::kControl, Tags::kFailures}) {
+  for (const int tag : {Tags::kControl, Tags::kFailures, Tags::kBlocks, Tags::kPlans}) {
     Mailbox mailbox(gone, tag);
     mailbox.send(next, &tag, sizeof tag);
   }

@@ -364,7 +364,7 @@ MPI_TEST(other_algorithms_make_no_memory) {
   if (context.ranks == 1) return;
   const CommResources& resources = *state_of(comm).resources;
   CHECK(!resources.placement.empty());  // tests run on one machine
-  CHECK(!resources.shares_memory && !resources.node && !resources.own_node);
+  CHECK(!resources.shares_memory && !resources.node);
 }
 
 MPI_TEST(calls_on_nodes_after_the_first_allocate_nothing) {

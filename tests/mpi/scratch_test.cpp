@@ -1,4 +1,6 @@
 // Scratch memory that all communicators share.
+#include <dlfcn.h>
+
 #include <vector>
 
 #include "allocations.hpp"
@@ -9,6 +11,18 @@
 #include "runtime/attachment.hpp"
 #include "transports/mpi/memory.hpp"
 #include "variable.hpp"
+
+namespace {
+int cancelled = 0;  // requests, by the library under test
+}
+
+/// In place of the MPI library's, to count.
+extern "C" int PMPI_Cancel(MPI_Request* request) {
+  static const auto cancel =
+      reinterpret_cast<decltype(&PMPI_Cancel)>(dlsym(RTLD_NEXT, "PMPI_Cancel"));
+  ++cancelled;
+  return cancel(request);
+}
 
 namespace latecomer::testing {
 namespace {
@@ -104,6 +118,37 @@ MPI_TEST(calls_that_fail_give_their_scratch_up) {
   CHECK(latecomer_allreduce(mine.data(), result.data(), 1000, MPI_INT, MPI_SUM, comm) !=
         MPI_SUCCESS);
   CHECK_EQ(state_of(comm).resources->scratch.capacity(), 0U);
+}
+
+bool freed_too_early = false;
+
+/// One rank lacks memory for a call's result, so that the others wait for its messages in vain.
+MPI_TEST(memory_of_a_failed_call_outlives_its_messages) {
+  if (context.ranks < 3) return;
+  const Communicator comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "allgather", "ring");
+  constexpr int kElements = 1 << 16;
+  MPI_Datatype with_holes = MPI_DATATYPE_NULL;
+  MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &with_holes);
+  MPI_Type_commit(&with_holes);
+  const std::vector<int> mine(kElements, 1);
+  std::vector<int> all(2 * mine.size() * static_cast<std::size_t>(context.ranks));
+  const auto gather = [&] {
+    return latecomer_allgather(mine.data(), kElements, MPI_INT, all.data(), kElements, with_holes,
+                               comm);
+  };
+  CHECK_EQ(gather(), MPI_SUCCESS);
+  const std::size_t packed = mine.size() * sizeof(int) * static_cast<std::size_t>(context.ranks);
+  const bool lacks = context.rank == context.ranks - 1;
+  if (lacks) fail_request(packed);
+  cancelled = 0;
+  freed_too_early = false;
+  watch_frees(packed, [] { freed_too_early = freed_too_early || cancelled == 0; });
+  CHECK(gather() != MPI_SUCCESS);
+  watch_frees(0, nullptr);
+  CHECK(lacks || cancelled > 0);
+  CHECK(lacks || !freed_too_early);
+  MPI_Type_free(&with_holes);
 }
 
 }  // namespace

@@ -45,6 +45,8 @@ Plan plan_of(Collective collective, const char* algorithm, const Problem& proble
   return make_plan(find_algorithm(collective, algorithm), problem, {}, {{}, {}, telemetry});
 }
 
+Problem bcast_of(Count count) { return {Collective::bcast, 2, count, 8}; }
+
 MPI_TEST(calls_after_the_first_allocate_nothing) {
   if (context.ranks == 1) return;
   for (const char* algorithm : {"recursive_doubling", "ring", "rabenseifner", "linear_tree"}) {
@@ -179,9 +181,8 @@ MPI_TEST(memory_of_messages_is_left_to_the_next_call) {
   other.end_call();
 }
 
-/// A first message that claims to carry so many bytes that the sum with the others overflows to the
-/// right length is not believed.
-MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
+/// Rank 0 sends a first message that no rank of the plan would send, and no other one.
+void receive_as_another_plans(const Context& context, Count count, const Values& message) {
   if (context.ranks == 1 || context.rank > 1) return;
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group two = MPI_GROUP_NULL;
@@ -191,10 +192,8 @@ MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_create_group(MPI_COMM_WORLD, two, 1, &comm);
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  const Problem problem{Collective::bcast, 2, 1000, 8};
-  const Plan plan = plan_of(Collective::bcast, "binomial", problem);
-  const std::uint64_t hash = make_executor(plan, 1, 0)->context().plan_hash;
-  Values output(1000);
+  const Plan plan = plan_of(Collective::bcast, "binomial", bcast_of(count));
+  Values output(static_cast<std::size_t>(count));
   if (context.rank == 1) {
     MpiTransport transport(comm);
     TransportCalls calls(transport, plan, 1);
@@ -202,13 +201,28 @@ MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
     CHECK_EQ(why, "rank 0 follows another plan than rank 1");
     (void)transport.abandon();
   } else {
-    // 16 bytes of head and 24 of elements, where 8000 are expected: words = 24 - 8000.
-    const Values message = {hash, std::uint64_t{24} - 8000, 1, 2, 3};
-    MPI_Send(message.data(), 40, MPI_PACKED, 1, Tags(comm).first(1), comm);
+    const int bytes = static_cast<int>(message.size() * sizeof message[0]);
+    MPI_Send(message.data(), bytes, MPI_PACKED, 1, Tags(comm).first(1), comm);
   }
   MPI_Comm_free(&comm);
   MPI_Group_free(&two);
   MPI_Group_free(&all);
+}
+
+/// A first message that claims to carry so many bytes that the sum with the others overflows to the
+/// right length is not believed.
+MPI_TEST(a_message_that_claims_too_much_is_another_plans) {
+  const Plan plan = plan_of(Collective::bcast, "binomial", bcast_of(1000));
+  const std::uint64_t hash = make_executor(plan, 1, 0)->context().plan_hash;
+  // 16 bytes of head and 24 of elements, where 8000 are expected: words = 24 - 8000.
+  receive_as_another_plans(context, 1000, {hash, std::uint64_t{24} - 8000, 1, 2, 3});
+}
+
+/// Further messages have tags of the plan, so those of another one never come.
+MPI_TEST(another_plan_is_noticed_by_the_head_of_a_long_message) {
+  Values message(2 + 4096);  // a head, which names another plan, and as many elements as it carries
+  message[0] = 1;
+  receive_as_another_plans(context, 100000, message);
 }
 
 MPI_TEST(first_messages_share_no_tag_with_later_ones) {

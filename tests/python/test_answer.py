@@ -63,6 +63,17 @@ def test_a_rank_waits_for_those_that_come_before_it_leaves(ranks, by_all, seed):
         np.testing.assert_allclose(cost[call], known[1], atol=1e-12)
 
 
+def test_calls_of_other_shapes_are_refused():
+    times, every = np.zeros((3, 2)), np.ones(3, bool)
+    for arrival, leave, kinds in (
+        (times, times[:2], every),
+        (times, np.zeros((3, 1)), every),
+        (times, times, every[:2]),
+    ):
+        with pytest.raises(ValueError, match="must have the same calls and ranks"):
+            core.examine_calls(arrival, leave, kinds)
+
+
 def test_where_clocks_are_off_a_rank_waits_until_it_leaves():
     arrival, leave = np.array([[0.0, 1.0, 5.0]]), np.array([[0.25, 1.0, 5.0]])
     every = np.ones(1, bool)

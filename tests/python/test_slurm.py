@@ -62,6 +62,8 @@ srun -n 2 --mpi=pmix --latecomer {app}; echo bare
 LATECOMER=observe srun -n 2 --mpi=pmix --latecomer=off {app}; echo off
 LATECOMER=observe srun -n 2 --mpi=pmix {app}; echo variable
 LATECOMER=off srun -n 2 --mpi=pmix --latecomer=observe {app}; echo option
+LATECOMER=auto srun -n 2 --mpi=pmix {app}; echo automatic
+LATECOMER=always srun -n 2 --mpi=pmix {app}; echo misspelt
 LD_PRELOAD=libm.so.6 srun -n 2 --latecomer=observe sh -c 'echo $LATECOMER $LD_PRELOAD'
 srun -n 2 --mpi=pmix --latecomer=often {app}; echo wrong
 """
@@ -91,10 +93,12 @@ def test_the_plug_in_switches_jobs_and_steps(with_slurm, tmp_path):
     assert lines[:-1] == [
         "- -", "- -", "plain", "on yes", "on yes", "bare", "off -", "off -", "off",
         "observe yes", "observe yes", "variable", "observe yes", "observe yes", "option",
+        "on yes", "on yes", "automatic", "always -", "always -", "misspelt",
         f"observe {before}", f"observe {before}", "off -", "off -", "wrong",
     ]  # fmt: skip
     assert "--latecomer: 'often' is not usable; right would be observe, auto or off" in job.stderr
     assert job.stderr.count("'often'") == 1
+    assert "LATECOMER: 'always' is not usable; right would be on, observe or off" in job.stderr
     steps = [line for line in out.read_text().splitlines() if not line.startswith("latecomer: ")]
     assert steps[:6] == ["observe yes", "observe yes", "job", "off -", "off -", "step"]
     assert "the library was active in a run without it" in " ".join(out.read_text().split())

@@ -77,7 +77,6 @@ class NodeProtocol final : public Protocol, private Transport {
   std::uint64_t hash_among_;
   Transport& transport_;
   std::unique_ptr<Protocol> protocol_;
-  std::string failure_;
   std::vector<bool> summed_;      // by part
   std::size_t parts_summed_ = 0;  // so many from the first one on
   Held sends_, receives_, locals_;

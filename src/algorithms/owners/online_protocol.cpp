@@ -224,11 +224,6 @@ Slice OnlineProtocol::landing(std::size_t receive) const {
   return {Buffer::scratch, slot * layout_.longest, count};
 }
 
-void OnlineProtocol::fail(std::string why) {
-  status_ = Status::failed;
-  failure_ = std::move(why);
-}
-
 namespace {
 
 /// All contributions to the first block are combined in its result, which reaches all ranks; in an

@@ -24,7 +24,7 @@ struct BlockLayout {
 /// The meaning of a control message.
 [[nodiscard]] ControlMeaning meaning_of(ControlWords words);
 
-class OnlineProtocol final : public Protocol {
+class OnlineProtocol final : public BasicProtocol {
  public:
   /// All references must outlive it.
   OnlineProtocol(const OnlineCall& call, const BlockLayout& layout, const RankContext& context,
@@ -35,8 +35,6 @@ class OnlineProtocol final : public Protocol {
   void completed(const Completion& completion) override;
   [[nodiscard]] bool uses_control() const override { return true; }
   void on_control(Rank from, ControlWords words) override;
-  [[nodiscard]] Status status() const override { return status_; }
-  [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override { return rank_.waiting_for(); }
 
  private:
@@ -52,7 +50,6 @@ class OnlineProtocol final : public Protocol {
   [[nodiscard]] Slice result(Count block) const;
   [[nodiscard]] bool lands(std::size_t receive) const;
   [[nodiscard]] Slice landing(std::size_t receive) const;
-  void fail(std::string why);
 
   const RankContext& context_;
   Transport& transport_;
@@ -68,8 +65,6 @@ class OnlineProtocol final : public Protocol {
   bool arrived_ = false;
   std::vector<std::pair<Rank, std::vector<std::uint64_t>>>
       kept_;  // control messages, until the arrival
-  Status status_ = Status::running;
-  std::string failure_;
 };
 
 // Makes the protocols of online owners for one rank, or for one node.

@@ -259,4 +259,15 @@ std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me)
   return reading.problem();
 }
 
+std::vector<Block> received_blocks(const Call& call, Rank ranks) {
+  const bool gathers =
+      call.collective == Collective::allgather || call.collective == Collective::gather;
+  if (!call.parts_differ()) return {{0, call.recvcount * (gathers ? ranks : 1)}};
+  std::vector<Block> blocks;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    blocks.push_back({call.part_begin(rank), call.part_count(rank)});
+  }
+  return blocks;
+}
+
 }  // namespace latecomer

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "schedule/problem.hpp"
 #include "transports/mpi/mpi.hpp"
@@ -59,6 +60,15 @@ struct NativeCalls {
   decltype(&PMPI_Scatter) scatter = PMPI_Scatter;
   decltype(&PMPI_Sendrecv) sendrecv = PMPI_Sendrecv;  // of a rank to itself: host_buffers.hpp
 };
+
+/// Elements of one datatype, `first` elements from the begin of a user's buffer.
+struct Block {
+  Count first = 0;
+  Count count = 0;
+};
+
+/// The parts of the buffer that a rank receives into, in the order of the problem.
+[[nodiscard]] std::vector<Block> received_blocks(const Call& call, Rank ranks);
 
 /// Changed before the first call only.
 inline NativeCalls native_calls;

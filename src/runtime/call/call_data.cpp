@@ -127,21 +127,10 @@ void CallData::place_input() {
   input_ = packed_input_.get();
 }
 
-std::vector<CallData::Block> CallData::received_blocks() const {
-  const bool gathers =
-      call_.collective == Collective::allgather || call_.collective == Collective::gather;
-  if (!call_.parts_differ()) return {{0, call_.recvcount * (gathers ? problem_.ranks : 1)}};
-  std::vector<Block> blocks;
-  for (Rank rank = 0; rank < problem_.ranks; ++rank) {
-    blocks.push_back({call_.part_begin(rank), call_.part_count(rank)});
-  }
-  return blocks;
-}
-
 bool CallData::received_in_a_row(const Layout& layout) const {
   if (!in_a_row(layout)) return false;
   Count next = 0;
-  for (const Block& block : received_blocks()) {
+  for (const Block& block : received_blocks(call_, problem_.ranks)) {
     if (block.count > 0 && block.first != next) return false;
     next += block.count;
   }
@@ -195,13 +184,17 @@ int CallData::finish() {
   if (!packed_output_) return MPI_SUCCESS;
   const Layout layout(call_.recvtype);
   const char* next = packed_output_.get();
-  for (const Block& block : received_blocks()) {
+  for (const Block& block : received_blocks(call_, problem_.ranks)) {
     void* const to = at(call_.recvbuf, block.first * layout.extent);
     const int code = unpack(next, block.count, layout, to, call_.comm);
     if (code != MPI_SUCCESS) return code;
     next += block.count * layout.size;
   }
   return MPI_SUCCESS;
+}
+
+void CallData::abandon() {
+  for (auto* const each : {&packed_input_, &packed_output_, &aside_}) (void)each->release();
 }
 
 }  // namespace latecomer

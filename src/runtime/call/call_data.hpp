@@ -25,20 +25,15 @@ class CallData {
   [[nodiscard]] int code() const { return code_; }
   /// Moves the result to the user's buffer after the program. Returns MPI's code.
   [[nodiscard]] int finish();
+  /// MPI may still use the memory: it is never freed.
+  void abandon();
 
  private:
-  /// Elements of one datatype, `first` elements from the begin of a user's buffer.
-  struct Block {
-    Count first = 0;
-    Count count = 0;
-  };
-
   void place_input();
   void place_output();
   void adapt();
   [[nodiscard]] Count part_bytes() const;
   [[nodiscard]] char* own_part_of_output() const;
-  [[nodiscard]] std::vector<Block> received_blocks() const;
   [[nodiscard]] bool received_in_a_row(const Layout& layout) const;
   void pack_own_part(const Layout& layout);
 

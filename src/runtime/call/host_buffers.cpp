@@ -265,7 +265,7 @@ HostBuffers::HostBuffers(const Call& call, Rank ranks, Rank me, bool copies) : c
     }
   }
   if (receives(call, me)) {
-    add(received_, call.recvbuf, call.recvtype, received_blocks(ranks));
+    add(received_, call.recvbuf, call.recvtype, received_blocks(call, ranks));
     if (received_.memory) {
       if (call.sendbuf == MPI_IN_PLACE) transfer(received_, true);
       call_.recvbuf = received_.host;
@@ -275,17 +275,6 @@ HostBuffers::HostBuffers(const Call& call, Rank ranks, Rank me, bool copies) : c
     const Copy& copy = is_root(call, me) ? sent_ : received_;
     if (copy.memory) call_.sendbuf = call_.recvbuf = copy.host;
   }
-}
-
-std::vector<HostBuffers::Block> HostBuffers::received_blocks(Rank ranks) const {
-  const bool gathers =
-      call_.collective == Collective::allgather || call_.collective == Collective::gather;
-  if (!call_.parts_differ()) return {{0, call_.recvcount * (gathers ? ranks : 1)}};
-  std::vector<Block> blocks;
-  for (Rank rank = 0; rank < ranks; ++rank) {
-    blocks.push_back({call_.part_begin(rank), call_.part_count(rank)});
-  }
-  return blocks;
 }
 
 /// Makes room for a copy if the buffer is memory of a device.
@@ -334,6 +323,10 @@ void HostBuffers::transfer(Copy& copy, bool to_host) {
 int HostBuffers::finish() {
   if (received_.memory) transfer(received_, false);
   return code_;
+}
+
+void HostBuffers::abandon() {
+  for (Copy* const each : {&sent_, &received_}) (void)each->memory.release();
 }
 
 }  // namespace latecomer

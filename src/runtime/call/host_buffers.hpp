@@ -38,12 +38,10 @@ class HostBuffers {
   [[nodiscard]] int code() const { return code_; }
   /// Copies the result to where the program wants it. Returns MPI's code.
   int finish();
+  /// MPI may still use the copies: they are never freed.
+  void abandon();
 
  private:
-  struct Block {
-    Count first;  // elements after the buffer's address
-    Count count;
-  };
   /// A buffer of the program, and its copy.
   struct Copy {
     void* device = nullptr;
@@ -55,7 +53,6 @@ class HostBuffers {
 
   void add(Copy& copy, const void* buffer, MPI_Datatype type, std::vector<Block> blocks);
   void transfer(Copy& copy, bool to_host);
-  [[nodiscard]] std::vector<Block> received_blocks(Rank ranks) const;
 
   Call call_;
   int code_ = MPI_SUCCESS;

@@ -69,16 +69,16 @@ Request understand(const CommState& state, const Call& call) {
   return request;
 }
 
-void give_up(CommState& state, const std::string& why) {
-  if (!state.broken.empty()) return;  // an exception may have become a failure already
+bool give_up(CommState& state, const std::string& why) {
+  if (!state.broken.empty()) return false;  // an exception may have become a failure already
   if (!if_memory([&] { state.broken = why; })) state.broken = "no memory";
-  if (!state.resources) return;
+  if (!state.resources) return true;
   state.resources->failures.announce_failure();
-  state.resources->abandon();
+  return state.resources->abandon();
 }
 
 Ending fail(CommState& state, const Outcome& outcome) {
-  give_up(state, outcome.why);
+  (void)give_up(state, outcome.why);
   (void)if_memory([&] {
     std::string text = describe(state.comm) + ": " + outcome.why;
     if (state.resources) text += state.resources->hosts.whereabouts(text);

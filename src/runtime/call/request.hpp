@@ -40,8 +40,9 @@ struct Entry {
   Seconds deciding = 0;  // seconds from then until the collective began
 };
 
-/// Makes the communicator unusable, and notifies the other ranks, which wait for this one.
-void give_up(CommState& state, const std::string& why);
+/// Makes the communicator unusable, and notifies the other ranks, which wait for this one. False:
+/// MPI may still use the memory of the call.
+bool give_up(CommState& state, const std::string& why);
 /// Ends a failed call. The other ranks are notified first.
 [[nodiscard]] Ending fail(CommState& state, const Outcome& outcome);
 /// Ends a call on a communicator that failed earlier.

@@ -1,7 +1,6 @@
 // Runs a protocol on a communicator's resources until it is done or fails.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,8 +37,7 @@ class StallTimer {
 };
 
 inline bool StallTimer::idle() {
-  using Clock = std::chrono::steady_clock;
-  now_ = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  now_ = monotonic_clock();
   if (!waiting_) {
     waiting_ = true;
     since_ = now_;
@@ -82,7 +80,7 @@ class StallMonitor {
     check_failures();
     MpiTransport& transport = resources_.transport;
     backoff_.pause(timer_.now(), expected_end_ - timer_.now(),
-                   transport.awaits_flags_alone() ? kFlagSleeps : sleeps_, [&](Seconds seconds) {
+                   transport.may_sleep_on_flags() ? kFlagSleeps : sleeps_, [&](Seconds seconds) {
                      transport.sleep(seconds);
                      note_slept(monotonic_clock() - timer_.now());
                    });

@@ -54,19 +54,32 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
 
 namespace {
 
-/// A guard for calls of the program's operators: one may leave the call by an exception.
+/// A guard for the memory of a call that fails: its messages end first. The program's operators may
+/// leave the call by an exception.
 class CallGuard {
  public:
-  explicit CallGuard(CommState& state) : state_(state) {}
+  CallGuard(CommState& state, CallData& data, HostBuffers& buffers)
+      : state_(state), data_(data), buffers_(buffers) {}
   ~CallGuard() {
-    if (!ended_) give_up(state_, "an exception ended a call in which others wait");
+    if (!ended_) fail("an exception ended a call in which others wait");
   }
   CallGuard(const CallGuard&) = delete;
   CallGuard& operator=(const CallGuard&) = delete;
-  void end() { ended_ = true; }
+  void end(const Outcome& outcome) {
+    ended_ = true;
+    if (outcome.code != MPI_SUCCESS) fail(outcome.why);
+  }
 
  private:
+  void fail(const std::string& why) {
+    if (give_up(state_, why)) return;
+    data_.abandon();
+    buffers_.abandon();
+  }
+
   CommState& state_;
+  CallData& data_;
+  HostBuffers& buffers_;
   bool ended_ = false;
 };
 
@@ -100,12 +113,12 @@ Outcome execute_plan(CommState& state, const Call& call, const Prepared& prepare
     const ProtocolOptions options{state.tuning.window, kind_of(call.op) == OperatorKind::built_in};
     protocol = &prepared.protocol(resources.transport, options);
   }
-  CallGuard guard(state);
+  CallGuard guard(state, data, buffers_here);
   Outcome outcome = run(*protocol, resources,
                         {state.comm, state.tuning.long_wait, 0, &prepared.plan,
                          expected_wait(state.chooser.expected(), state.rank)},
                         begun != nullptr ? Begun::before : Begun::now);
-  guard.end();
+  guard.end(outcome);
   if (outcome.code != MPI_SUCCESS) return outcome;
   resources.end_call();
   if (watch != nullptr) watch->leave(resources.clocks.now(), entry.deciding);

@@ -42,7 +42,7 @@ struct CommResources {
     const bool keeps = !checked || failures.used() || transport.control_used() || threads ||
                        blocks.leaves_messages();
     if (keeps) comm->keep();
-    abandon();
+    (void)abandon();
     if (keeps) (void)if_memory([this] { receive_leftovers_of(comm->link()); });
   }
   CommResources(const CommResources&) = delete;
@@ -64,9 +64,10 @@ struct CommResources {
     }
     NodeMemory* memory = nullptr;
     if (context.node_count > 0 || context.flags > 0) {
-      const bool shared = !plan.placement.empty() && node != nullptr;
-      if (!shared && own_node == nullptr) own_node = NodeMemory::alone(context.me, context.ranks);
-      memory = shared ? node.get() : own_node.get();
+      if (node == nullptr) {
+        throw Error("plan", in_words(plan), "one without flags on a rank alone on its node");
+      }
+      memory = node.get();
       const std::size_t bytes = Buffers::node_bytes(buffers.layout(), context.node_count);
       buffers.share(memory->reserve(context.flags, bytes));
     }
@@ -84,16 +85,16 @@ struct CommResources {
     constexpr Seconds kAtMost = 2;
     blocks.end(owner, waits ? kAtMost : 0);
   }
-  /// The call failed, or will not be finished.
-  void abandon() {
-    if (!transport.abandon()) {  // MPI may still use it
+  /// The call failed, or will not be finished. False: MPI may still use the call's memory.
+  bool abandon() {
+    const bool done = transport.abandon();
+    if (!done) {
       scratch.abandon();
       if (node) node->abandon();
-      if (own_node) own_node->abandon();
     }
     scratch.release();
     node.reset();
-    own_node.reset();
+    return done;
   }
 
   std::unique_ptr<InternalComm> comm;
@@ -117,7 +118,6 @@ struct CommResources {
   bool shares_memory = false;        // it was made, on all ranks
   NodeRoom room;                     // in it, on all nodes
   std::unique_ptr<NodeMemory> node;  // null: not made, or this rank is alone on its node
-  std::unique_ptr<NodeMemory> own_node;  // for plans that use none of others
 };
 
 }  // namespace latecomer

@@ -257,7 +257,7 @@ void AsyncProgress::fail(Outcome outcome) {
   failure_ = std::move(outcome);
   end_call();
   state_.resources->failures.announce_failure();
-  state_.resources->abandon();
+  (void)state_.resources->abandon();
 }
 
 // --- The program's threads ---

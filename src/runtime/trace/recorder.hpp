@@ -110,6 +110,7 @@ class Recorder {
     status.communicator = record.communicator;
     status.name = record.collective;
     status.site = record.site;
+    last_ = {status.communicator, status.sequence};
     file_->set(status);
   }
   /// It has ended, with no record that tells.
@@ -181,6 +182,8 @@ class Recorder {
   void left(std::int64_t end) {
     Status status;
     status.since = end;
+    status.communicator = last_.communicator;
+    status.sequence = last_.sequence;
     file_->set(status);
   }
   bool has_room_or_drops(std::uint64_t records) {
@@ -195,6 +198,10 @@ class Recorder {
   std::unique_ptr<File> file_;
   bool ended_ = false;
   bool full_of_messages_ = false;
+  struct {
+    std::uint32_t communicator = 0;
+    std::int64_t sequence = -1;
+  } last_;  // the last collective that was entered
   std::uint32_t communicators_ = 0;
   std::map<std::uint64_t, std::uint32_t> made_;  // communicators so far, by their key
   Names names_;

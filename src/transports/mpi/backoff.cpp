@@ -1,7 +1,6 @@
 #include "transports/mpi/backoff.hpp"
 
 #include <sched.h>
-#include <time.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,13 +10,6 @@ namespace {
 
 constexpr Seconds kLong = 1e-3;       // a wait that is expected to be so long need not be tried
 constexpr Seconds kSlowPoll = 20e-6;  // on a core of one's own it takes a few microseconds
-
-/// The processor time that this thread has used.
-Seconds processor_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<Seconds>(time.tv_sec) + 1e-9 * static_cast<Seconds>(time.tv_nsec);
-}
 
 }  // namespace
 

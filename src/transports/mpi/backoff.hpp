@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/types.hpp"
 
 namespace latecomer {
@@ -84,13 +85,12 @@ class Backoff {
 /// Polls `done` until it returns true. Returns false after `at_most` seconds.
 template <class Done>
 bool wait_until(Done&& done, Seconds at_most) {
-  const auto now = [begin = std::chrono::steady_clock::now()] {
-    return std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Seconds end = monotonic_clock() + at_most;
   Backoff backoff(kRankSleeps, Sleeping::on_slow_polls);
   while (!done()) {
-    if (now() >= at_most) return false;
-    backoff.pause(now());
+    const Seconds now = monotonic_clock();
+    if (now >= end) return false;
+    backoff.pause(now);
   }
   return true;
 }

@@ -121,8 +121,8 @@ constexpr std::size_t kLinks = 16;  // the last ones: messages do not take longe
 struct GoneLink {
   explicit GoneLink(const Link& link)
       : mailboxes{Mailbox{link, Tags::kControl}, Mailbox{link, Tags::kFailures},
-                  Mailbox{link, Tags::kBlocks}} {}
-  std::array<Mailbox, 3> mailboxes;
+                  Mailbox{link, Tags::kBlocks}, Mailbox{link, Tags::kPlans}} {}
+  std::array<Mailbox, 4> mailboxes;
 };
 
 struct Gone {

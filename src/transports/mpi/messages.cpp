@@ -142,10 +142,10 @@ void CallMessages::start(PendingMessage& pending) {
   ++pending.open;  // until all pieces are posted: some may fail at once
   if (is_staged(pending)) {
     stage(pending);
-    post_staged(pending);
+    if (pending.error == MPI_SUCCESS) post_staged(pending);
   }
   pending.posted = pending.staged_count;
-  post_pieces(pending);
+  if (pending.error == MPI_SUCCESS) post_pieces(pending);  // else the others must not have garbage
   if (--pending.open == 0) finish(pending);
 }
 
@@ -266,6 +266,11 @@ void CallMessages::settle(const Channels::Piece& piece, const MPI_Status& status
     PMPI_Get_count(&status, piece.type, &count);
     if (piece.staged) {
       unstage(pending, count);
+      // Further pieces of another plan have other tags: they never come.
+      const bool others = pending.options.first && pending.hash != call_.plan_hash;
+      if (others && pending.open > 1) {
+        finished_.push_back({.token = pending.token, .plan_hash = pending.hash});
+      }
     } else if (count != piece.count) {
       pending.wrong_size = true;
     }

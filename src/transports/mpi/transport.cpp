@@ -75,6 +75,8 @@ bool MpiTransport::awaits_flags_alone() const {
   return flags_.used() && !held_back_ && flags_.awaits() && !local_ && messages_.none();
 }
 
+bool MpiTransport::may_sleep_on_flags() const { return awaits_flags_alone() && !controlled_; }
+
 void MpiTransport::sleep(Seconds at_most) {
   if (flags_.used() && !held_back_ && flags_.awaits()) return flags_.sleep(at_most);
   std::this_thread::sleep_for(std::chrono::duration<double>(at_most));
@@ -101,8 +103,9 @@ std::vector<Rank> MpiTransport::mates_inside() const {
 
 bool MpiTransport::poll(Protocol& protocol) {
   begin_held();
+  controlled_ = protocol.uses_control();
   const bool worked = work() && deliver(protocol);
-  const bool heard = protocol.uses_control() && receive_control(protocol);
+  const bool heard = controlled_ && receive_control(protocol);
   messages_.collect();
   flags_.collect(finished_);
   look_for_stranger();
@@ -160,10 +163,9 @@ bool MpiTransport::deliver(Protocol& protocol) {
   if (finished_.empty()) return false;
   delivering_.swap(finished_);  // completions may post, and posting may fail at once
   for (const Completion& completion : delivering_) {
+    if (protocol.status() == Status::failed) break;  // what failed first is the reason
     protocol.completed(completion);
-    if (protocol.status() != Status::failed) continue;
-    error_ = completion.error;
-    break;
+    if (protocol.status() == Status::failed) error_ = completion.error;
   }
   delivering_.clear();
   return true;

@@ -43,8 +43,10 @@ class MpiTransport final : public Transport {
   void bind(const void* input, void* output) { buffers_.bind(input, output); }
   /// Delivers completions and control messages. Returns false if there were none.
   bool poll(Protocol& protocol);
-  /// True if the call waits for flags of the node and nothing else: MPI need not be polled.
+  /// True if of all operations only flags of the node are awaited.
   [[nodiscard]] bool awaits_flags_alone() const;
+  /// True if no message is awaited either: MPI need not be polled.
+  [[nodiscard]] bool may_sleep_on_flags() const;
   /// Sleeps for so many seconds, or until a flag that is waited for wakes this rank.
   void sleep(Seconds at_most);
   /// After a failure: cancels all requests that can be cancelled, so that no receive writes to the
@@ -92,6 +94,7 @@ class MpiTransport final : public Transport {
   std::optional<Posted> local_;
 
   NodeFlags flags_;           // used if the call has memory of the node
+  bool controlled_ = false;   // the protocol receives control messages
   bool held_back_ = false;    // a rank of the node is in the call before
   std::vector<Posted> held_;  // until then
   unsigned looks_ = 0;        // at flags that had not counted so far, since one had

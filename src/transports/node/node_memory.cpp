@@ -45,12 +45,6 @@ NodeMemory::NodeMemory(SharedMemory memory, std::vector<Rank> mates, Rank me, Ra
                                 reinterpret_cast<Flag*>(words + parts_.flags)};
 }
 
-std::unique_ptr<NodeMemory> NodeMemory::alone(Rank me, Rank ranks) {
-  return std::make_unique<NodeMemory>(
-      SharedMemory::make(SharedMemory::Kind::unnamed, bytes(1, ranks)), std::vector<Rank>{me}, me,
-      ranks);
-}
-
 char* NodeMemory::notes_of(std::size_t mate) const {
   return reinterpret_cast<char*>(control_.data() + parts_.notes + mate * note_bytes_);
 }

@@ -33,8 +33,6 @@ class NodeMemory : private NodeWords<std::atomic> {
   /// `mates`: the ranks of the node, `me` among them; `ranks`: of the communicator. Throws
   /// std::system_error.
   NodeMemory(SharedMemory memory, std::vector<Rank> mates, Rank me, Rank ranks);
-  /// The memory of a rank that is alone on its node.
-  [[nodiscard]] static std::unique_ptr<NodeMemory> alone(Rank me, Rank ranks);
 
   using Words::all_signed;
   using Words::sign;

@@ -111,12 +111,7 @@ void SharedMemory::unlink() {
 void SharedMemory::reserve(std::size_t begin, std::size_t bytes) const {
   if (bytes == 0 || mapped_ != nullptr) return;
   constexpr const char* kWhat = "reserving memory for a node";
-  const NoWriteSignals no_signals;
-  int code = EINTR;
-  while (code == EINTR) {
-    code = posix_fallocate(number_of(descriptor_, kWhat), static_cast<off_t>(begin),
-                           static_cast<off_t>(bytes));
-  }
+  const int code = reserve_room(number_of(descriptor_, kWhat), begin, bytes);
   if (code != 0) fail(code, kWhat);
 }
 

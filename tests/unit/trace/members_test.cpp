@@ -64,6 +64,14 @@ TEST(Members, OfOneFileTakeOnePlace) {
   EXPECT_EQ(twice.comms[1].members, (std::vector<std::int32_t>{0, 0}));
 }
 
+/// A file of a larger job, which lies beside, gives no member and takes no place.
+TEST(Members, AreOfOneJob) {
+  using Members = std::vector<std::int32_t>;
+  const Members four = {0, 1, 2, 3};
+  EXPECT_EQ(gathered({file_of(0, 4, 7, 4, 0), file_of(1, 4, 7, 4, 1), file_of(3, 8, 7, 4, 2)}),
+            (std::vector<Members>{four, four, {0, 1, 3, 2}}));
+}
+
 TEST(Members, OfOnePlaceDiffer) {
   using Members = std::vector<std::int32_t>;
   EXPECT_EQ(gathered({file_of(0, 2, 7, 2, 0), file_of(1, 2, 7, 2, 0)}),

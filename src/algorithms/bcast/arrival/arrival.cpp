@@ -115,15 +115,9 @@ void ArrivalProtocol::completed(const Completion& completion) {
 void ArrivalProtocol::take(Count segment, std::uint64_t plan_hash) {
   const Rank from = rank_.fed()->source(segment);
   if (rank_.fed()->is_first(segment) && plan_hash != context_.plan_hash) {
-    return fail("rank " + std::to_string(from) + " follows another plan than rank " +
-                std::to_string(context_.me));
+    return fail_by_plan(from, context_.me);
   }
   follow(rank_.received(segment));
-}
-
-void ArrivalProtocol::fail(std::string why) {
-  status_ = Status::failed;
-  failure_ = std::move(why);
 }
 
 std::string ArrivalProtocol::waiting_for() const {

@@ -12,7 +12,7 @@ namespace latecomer::bcast {
 /// The meaning of a control message.
 [[nodiscard]] ControlMeaning meaning_of(ControlWords words);
 
-class ArrivalProtocol final : public Protocol {
+class ArrivalProtocol final : public BasicProtocol {
  public:
   /// The context and the transport must outlive it.
   ArrivalProtocol(const Feeding& feeding, const RankContext& context, Transport& transport);
@@ -22,23 +22,18 @@ class ArrivalProtocol final : public Protocol {
   void completed(const Completion& completion) override;
   [[nodiscard]] bool uses_control() const override { return true; }
   void on_control(Rank from, ControlWords words) override;
-  [[nodiscard]] Status status() const override { return status_; }
-  [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
 
  private:
   void follow(const Step& step);
   [[nodiscard]] Slice data(const Transfer& transfer) const;
   void take(Count segment, std::uint64_t plan_hash);
-  void fail(std::string why);
 
   const RankContext& context_;
   Transport& transport_;
   ArrivalRank rank_;
   Buffer buffer_;
   Partition segments_;
-  Status status_ = Status::running;
-  std::string failure_;
 };
 
 }  // namespace latecomer::bcast

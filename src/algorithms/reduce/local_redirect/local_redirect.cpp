@@ -36,7 +36,7 @@ struct Line {
 /// The meaning of a control message.
 [[nodiscard]] ControlMeaning meaning_of(const Line& line, ControlWords words);
 
-class LocalRedirectProtocol final : public Protocol {
+class LocalRedirectProtocol final : public BasicProtocol {
  public:
   /// All must outlive it.
   LocalRedirectProtocol(const Line& line, const RankContext& context, Transport& transport);
@@ -46,8 +46,6 @@ class LocalRedirectProtocol final : public Protocol {
   void completed(const Completion& completion) override;
   [[nodiscard]] bool uses_control() const override { return true; }
   void on_control(Rank from, ControlWords words) override;
-  [[nodiscard]] Status status() const override { return status_; }
-  [[nodiscard]] const std::string& failure() const override { return failure_; }
   [[nodiscard]] std::string waiting_for() const override;
 
  private:
@@ -69,7 +67,6 @@ class LocalRedirectProtocol final : public Protocol {
   void post(const Operation& operation, Task task, PostOptions options = {}) {
     transport_.post(operation, static_cast<Token>(task), options);
   }
-  void fail(std::string why);
 
   const Line& line_;
   const RankContext& context_;
@@ -82,8 +79,6 @@ class LocalRedirectProtocol final : public Protocol {
   Slice landing_;
   Rank from_ = -1;  // the rank that gives its partial result
   bool ended_ = false;
-  Status status_ = Status::running;
-  std::string failure_;
 };
 
 namespace {
@@ -202,14 +197,8 @@ void LocalRedirectProtocol::take(Rank from, const Slice& target, Task task) {
 
 bool LocalRedirectProtocol::check(const Completion& completion, Rank from) {
   if (completion.plan_hash == context_.plan_hash) return true;
-  fail("rank " + std::to_string(from) + " follows another plan than rank " + std::to_string(me()));
+  fail_by_plan(from, me());
   return false;
-}
-
-void LocalRedirectProtocol::fail(std::string why) {
-  if (status_ == Status::failed) return;
-  status_ = Status::failed;
-  failure_ = std::move(why);
 }
 
 std::string LocalRedirectProtocol::waiting_for() const {

@@ -2,13 +2,13 @@
 // keeps it right.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/types.hpp"
 #include "clocks/clock.hpp"
 
@@ -33,12 +33,6 @@ struct ClockGroups {
     if (rank == me || (clock != 0 && clock == mine)) groups.mates.push_back(rank);
   }
   return groups;
-}
-
-/// CLOCK_MONOTONIC, in seconds.
-[[nodiscard]] inline Seconds monotonic_clock() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 class Clocks {

@@ -246,21 +246,6 @@ TEST(NodeMemory, NotesGrowAndAreForgottenInTheNextCall) {
   EXPECT_TRUE(heard(2).empty());
 }
 
-TEST(NodeMemory, AloneItOpensAtOnce) {
-  const auto memory = NodeMemory::alone(3, 8);
-  for (int call = 0; call < 3; ++call) {
-    auto* const buffer = static_cast<char*>(memory->reserve(3, 1000U << (4 * call)));
-    buffer[999] = 1;
-    memory->enter(1);
-    EXPECT_TRUE(memory->open());
-    EXPECT_EQ(memory->take_turn(2), NodeMemory::Turn::first);
-    memory->end_turn(2);
-    EXPECT_TRUE(memory->reached(2, 1));
-    EXPECT_TRUE(memory->missing().empty());
-    memory->leave();
-  }
-}
-
 /// All-reduces of sums in slices, as the row `nodes` has them, in calls that follow each other
 /// without a barrier, with buffers that grow.
 TEST(NodeMemory, RanksAddTheirNumbersInManyCalls) {
