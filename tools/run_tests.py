@@ -196,6 +196,9 @@ def count(suite: Suite, code: int, output: str) -> Counts:
         counts = Counts(number(r"\[  PASSED  \] (\d+) test", output),
                         number(r"\[  FAILED  \] (\d+) test", output),
                         number(r"\[  SKIPPED \] (\d+) test", output))  # fmt: skip
+        begun, ended = (len(re.findall(rf"^\[=+\] {word}", output, re.M))
+                        for word in ("Running ", ".* ran\\."))  # fmt: skip
+        code = code or int(ended < begun)  # a shard that left in the middle
     else:
         counts = Counts(number(r"(\d+) passed", output),
                         number(r"(\d+) (?:failed|error)", output),
@@ -259,7 +262,8 @@ def execute_in_shards(command: list[str], deadline_s: float) -> Ended:
 
     with ThreadPoolExecutor(shards) as pool:
         codes, outputs, cpu_s = zip(*pool.map(one, range(shards)), strict=True)
-    return Ended(max(codes), "\n".join(outputs), sum(cpu_s))
+    code = next(filter(None, codes), 0)  # that of a signal is below zero
+    return Ended(code, "\n".join(outputs), sum(cpu_s))
 
 
 def excerpt(output: str, most: int = 20000) -> str:

@@ -101,6 +101,29 @@ def test_only_the_failed_cases_run_again(tmp_path):
     assert run_tests.once_more(suite, output)[0] == suite.command
 
 
+SHARD = """
+import os, signal
+print("[==========] Running 2 tests from 1 test suite.", flush=True)
+if os.environ.get("GTEST_SHARD_INDEX") == "0":
+    {ends}
+print("[==========] 2 tests from 1 test suite ran. (1 ms total)")
+print("[  PASSED  ] 2 tests.")
+"""
+
+
+@pytest.mark.parametrize(
+    ("ends", "code", "failed"),
+    [("os.kill(os.getpid(), signal.SIGSEGV)", -11, 1), ("os._exit(0)", 0, 1), ("pass", 0, 0)],
+)
+def test_a_shard_that_dies_has_failed(ends, code, failed, monkeypatch):
+    monkeypatch.setattr(run_tests.os, "cpu_count", lambda: 2)
+    suite = Suite("core", python(SHARD.format(ends=ends)), "gtest")
+    ended = run_tests.execute_in_shards(suite.command, 60)
+    assert ended.code == code
+    assert run_tests.count(suite, code, ended.output).failed == failed
+    assert run_tests.run(suite) == Counts(passed=2 if failed else 4, failed=failed)
+
+
 def test_a_deadline_is_of_silence(tmp_path):
     talks = "for each in $(seq 22); do echo .; sleep 0.25; done"
     with ThreadPoolExecutor() as pool:
