@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import re
+from base64 import b64decode
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -167,6 +168,7 @@ def test_a_browser_shows_it(hostile_page, tmp_path):
     assert 'data-ready="1"' in document
     assert len(re.findall(r"<option", document)) > 20
     assert re.search(r'id="call-status"[^>]*>Call \d+ on .*Last: rank', document)
+    assert re.search(r'id="heat-early">[\d.]+ \S+ early or more', document)
     assert re.search(r'id="heat-late">[\d.]+ \S+ late or more', document)
 
 
@@ -206,6 +208,39 @@ change("order", "late");
 key("heat", "ArrowDown");
 said.sorted = text("heat-status");
 """
+
+
+def test_the_map_holds_small_lateness_beside_great_one():
+    found = analyse(hiccup())
+    (group,) = data_of(page_of(found))["groups"]
+    roots = np.frombuffer(b64decode(group["heat"]["values"]), "<i2").astype(float)
+    values = (roots * abs(roots) * group["heat"]["unit"]).reshape(4, 100)
+    np.testing.assert_allclose(values, found.groups[0].series.heat, rtol=0.01, atol=1e-10)
+    assert group["heat"]["scale"] < 0.003
+
+
+def hiccup():
+    """A rank is late by 15 us, and once by 50 ms."""
+    words = Words()
+    arrival = 0.1 * np.arange(100)[:, None] + np.array([0.0, 1.5e-5, 0.0, 0.0])
+    arrival[0, 1] += 0.05
+    return trace_of([group_of(arrival, arrival + 0.09, words)], words)
+
+
+HICCUP = """
+said.said = ["ArrowDown", "ArrowDown", "ArrowRight"].map((name) => { key("heat", name); return text("heat-status"); });
+change("pick-rank", "1");
+said.curve = at("curve-rank").getAttribute("d").split("L").map((point) => Number(point.split(",")[1]));
+said.box = at("curve-rank").dataset.box.split(" ").map(Number);
+"""
+
+
+@needs_browser
+def test_the_map_tells_the_lateness_that_its_colours_are_too_few_for(tmp_path):
+    said = asked(page_of(analyse(hiccup())), HICCUP, tmp_path)
+    assert [each.partition(" is ")[2] for each in said["said"][1:]] == ["50 ms late", "15 µs late"]
+    _, _, top, height, most = said["box"]
+    assert said["curve"][1] == pytest.approx(top + height * (1 - 1.5e-5 / most), abs=0.06)
 
 
 @needs_browser

@@ -19,13 +19,13 @@ function rgb(name) {
   return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
 }
 function mapOfColours() {
-  const { bins, rows } = group.heat, values = valuesOf(group);
+  const { bins, rows, scale } = group.heat, values = valuesOf(group);
   const paper = rgb("--paper"), dark = rgb("--late"), early = rgb("--early");
   const small = element("canvas", { width: bins, height: rows });
   const context = small.getContext("2d"), image = context.createImageData(bins, rows);
   for (let line = 0, to = 0; line < rows; ++line) {
     for (let from = order[line] * bins, x = 0; x < bins; ++x, ++from, ++to) {
-      const part = Math.sqrt(Math.abs(values[from]) / 127), end = values[from] >= 0 ? dark : early;
+      const part = Math.sqrt(Math.min(Math.abs(values[from]) / scale, 1)), end = values[from] >= 0 ? dark : early;
       for (let k = 0; k < 3; ++k) image.data[4 * to + k] = paper[k] + part * (end[k] - paper[k]);
       image.data[4 * to + 3] = 255;
     }
@@ -73,12 +73,12 @@ function drawHeat() {
   }
   at("heat-first").textContent = count(group.numbers[0]);
   at("heat-last").textContent = count(group.numbers[bins] - 1);
-  at("heat-early").textContent = `${seconds(scale)} early`;
+  at("heat-early").textContent = `${seconds(scale)} early or more`;
   at("heat-late").textContent = `${seconds(scale)} late or more`;
   heatSaid.textContent = cell ? saidOf(cell) : "Point at the picture for a value.";
 }
 function saidOf({ x, line }) {
-  const { bins, scale } = group.heat, y = order[line], value = valuesOf(group)[y * bins + x] / 127 * scale;
+  const y = order[line], value = valuesOf(group)[y * group.heat.bins + x];
   const [begin, end] = [group.numbers[x], group.numbers[x + 1]], [low, high] = [group.rows[y], group.rows[y + 1]];
   const calls = end - begin > 1 ? `calls ${count(begin)} to ${count(end - 1)}` : `call ${count(begin)}`;
   const ranks = high - low > 1 ? `the latest of ranks ${rankOf(group, low)} to ${rankOf(group, high - 1)}` : named(rankOf(group, low));

@@ -42,6 +42,7 @@ _HOSTS = 6  # named in the lead
 _PARTS = 65535  # of the time of a call that the page holds
 _CELLS = 400_000  # of the maps of all communicators
 _BYTES = 400_000  # of all calls that the page holds
+_ROOTS = 32767  # the map holds square roots, so that small values beside a great one stay right
 _SCRIPTS = (
     "drawing.js",
     "selection.js",
@@ -213,8 +214,9 @@ def _data(found: Lateness, late: Sequence[int], place: _Places) -> dict[str, Any
 def _group(found: Lateness, group: GroupLateness, place: _Places) -> dict[str, Any]:
     heat = group.series.heat
     size_of = np.abs(heat)
-    scale = float(max(np.percentile(size_of, 99.5), size_of.max() / 20, 1e-9))
-    values = np.clip(np.round(heat / scale * 127), -127, 127).astype(np.int8)
+    scale = float(max(np.percentile(size_of, 99.5), size_of.max() / 20, 1e-9))  # of the colours
+    most = float(max(size_of.max(), 1e-9))
+    values = np.round(np.sqrt(size_of / most) * np.sign(heat) * _ROOTS).astype("<i2")
     members = group.group.members
     stride = int(members[1] - members[0])
     regular = bool((np.diff(members) == stride).all())
@@ -228,7 +230,7 @@ def _group(found: Lateness, group: GroupLateness, place: _Places) -> dict[str, A
         "places": _columns(found, group, place),
         "rows": group.series.rank_bins.tolist(),
         "heat": {"bins": heat.shape[1], "rows": heat.shape[0], "scale": scale,
-                 "values": b64encode(values.tobytes()).decode()},
+                 "unit": most / _ROOTS**2, "values": b64encode(values.tobytes()).decode()},
     }  # fmt: skip
 
 

@@ -69,14 +69,18 @@ function binOf(group, rank) {
   return -1;
 }
 const columnOf = (group, call) => group.calls.findIndex((end, i) => i && call < end) - 1;
-const valuesOf = (group) => new Int8Array(bytesOf(group.heat.values).buffer);
+// Seconds; the page holds their square roots.
+function valuesOf({ heat }) {
+  heat.seconds ??= Float32Array.from(new Int16Array(bytesOf(heat.values).buffer), (root) => root * Math.abs(root) * heat.unit);
+  return heat.seconds;
+}
 
 // The curve of the selected rank in the picture of lateness over time, and a line at the call.
 if (data.groups.length) parts.push(() => {
   const path = at("curve-rank"), [left, width, top, height, most] = path.dataset.box.split(" ").map(Number);
-  const group = data.groups[0], { bins, scale } = group.heat, x = (i) => left + width / bins * (i + 0.5);
+  const group = data.groups[0], { bins } = group.heat, x = (i) => left + width / bins * (i + 0.5);
   const bin = picked.rank === null ? -1 : binOf(group, picked.rank);
-  const y = (value) => top + height * (1 - within(value / 127 * scale / most, 0, 1));
+  const y = (value) => top + height * (1 - within(value / most, 0, 1));
   const points = bin < 0 ? [] : [...valuesOf(group).subarray(bin * bins, (bin + 1) * bins)];
   path.setAttribute("d", points.map((value, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(""));
   at("curve-name").hidden = bin < 0;
