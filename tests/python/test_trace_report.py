@@ -243,6 +243,33 @@ def test_the_map_tells_the_lateness_that_its_colours_are_too_few_for(tmp_path):
     assert said["curve"][1] == pytest.approx(top + height * (1 - 1.5e-5 / most), abs=0.06)
 
 
+SEVERAL = """
+said.labels = [];
+view.CanvasRenderingContext2D.prototype.fillText = (words) => said.labels.push(words);
+said.picked = [0, 1, 1].map((down) => {
+  key("heat", "ArrowDown");
+  key("heat", "Enter");
+  return at("pick-rank").value;
+});
+said.curve = text("curve-name");
+"""
+
+
+@needs_browser
+def test_a_row_of_several_ranks_is_named_after_all_and_selects_the_one_that_counts(tmp_path):
+    arrival, leave = arrivals_and_exits(50, 6, late=3)
+    arrival[:, 5] += 0.1 * (arrival[:, 3] - arrival[:, 0])
+    words = Words()
+    found = analyse(trace_of([group_of(arrival, leave, words)], words), rank_bins=3)
+    text = page_of(found)
+    cost = data_of(text)["cost"]
+    assert data_of(text)["late"] == [3]
+    said = asked(text, SEVERAL, tmp_path)
+    assert said["picked"] == [str(int(cost[1] > cost[0])), "3", str(4 + int(cost[5] > cost[4]))]
+    assert {"0-1", "2-3", "4-5"} < set(said["labels"])
+    assert said["curve"] == "lateness of the latest of ranks 4 to 5"
+
+
 @needs_browser
 def test_the_map_opens_calls_by_mouse_touch_and_keys_and_the_page_fits_a_phone(tmp_path):
     arrival, leave = arrivals_and_exits(50, 4, late=2)

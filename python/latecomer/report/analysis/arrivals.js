@@ -10,10 +10,7 @@ function sortRows() {
   const keys = Array.from({ length: rows }, (_, y) => key(y));
   order = keys.map((_, y) => y).sort((a, b) => keys[a] - keys[b] || a - b);
 }
-function isLate(y) {
-  for (let place = group.rows[y]; place < group.rows[y + 1]; ++place) if (late.has(rankOf(group, place))) return true;
-  return false;
-}
+const isLate = (y) => ranksOf(group, y).some((rank) => late.has(rank));
 function rgb(name) {
   const hex = colour(name).slice(1);
   return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16));
@@ -46,7 +43,8 @@ function drawHeat() {
     if (taken.some((other) => Math.abs(other - y) < 13)) return;
     taken.push(y);
     target.font = font; target.fillStyle = ink;
-    target.fillText(`rank ${rankOf(group, group.rows[order[line]])}`, 2, y, gutter - 8);
+    const ranks = ranksOf(group, order[line]);
+    target.fillText(ranks.length > 1 ? `${ranks[0]}-${ranks[ranks.length - 1]}` : `rank ${ranks[0]}`, 2, y, gutter - 8);
   }
   order.forEach((y, line) => {
     if (!isLate(y)) return;
@@ -79,10 +77,9 @@ function drawHeat() {
 }
 function saidOf({ x, line }) {
   const y = order[line], value = valuesOf(group)[y * group.heat.bins + x];
-  const [begin, end] = [group.numbers[x], group.numbers[x + 1]], [low, high] = [group.rows[y], group.rows[y + 1]];
+  const [begin, end] = [group.numbers[x], group.numbers[x + 1]];
   const calls = end - begin > 1 ? `calls ${count(begin)} to ${count(end - 1)}` : `call ${count(begin)}`;
-  const ranks = high - low > 1 ? `the latest of ranks ${rankOf(group, low)} to ${rankOf(group, high - 1)}` : named(rankOf(group, low));
-  return `${calls}: ${ranks} is ${seconds(Math.abs(value))} ${value < 0 ? "early" : "late"}`;
+  return `${calls}: ${rowSaid(group, y)} is ${seconds(Math.abs(value))} ${value < 0 ? "early" : "late"}`;
 }
 function cellAt(event) {
   const box = heat.getBoundingClientRect(), { bins, rows } = group.heat;
@@ -91,7 +88,7 @@ function cellAt(event) {
   const line = Math.floor((event.clientY - box.top) / box.height * rows);
   return { x: Math.floor(along * bins), line: within(line, 0, rows - 1) };
 }
-// Selects the rank, and the worst call of the column, or the nearest one that the page holds.
+// Selects the rank, of several the late one or that which costs most, and the worst call of the column, or the nearest one that the page holds.
 function open({ x, line }) {
   const own = data.groups.indexOf(group), [begin, end] = [group.calls[x], group.calls[x + 1]];
   let best = -1, least = Infinity;
@@ -100,7 +97,8 @@ function open({ x, line }) {
     if (away < least) { least = away; best = i; }
   });
   if (best < 0) return;
-  pick({ rank: rankOf(group, group.rows[order[line]]), call: best });
+  const ranks = ranksOf(group, order[line]).sort((a, b) => late.has(b) - late.has(a) || data.cost[b] - data.cost[a]);
+  pick({ rank: ranks[0], call: best });
   heatSaid.textContent = `${saidOf({ x, line })}. ` +
     (least ? `The page does not hold it; selected is the nearest that it does: ${data.calls[best].what}.` : `Selected: ${data.calls[best].what}.`);
 }

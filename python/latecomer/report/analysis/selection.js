@@ -68,6 +68,11 @@ function binOf(group, rank) {
   }
   return -1;
 }
+const ranksOf = (group, row) => Array.from({ length: group.rows[row + 1] - group.rows[row] }, (_, i) => rankOf(group, group.rows[row] + i));
+function rowSaid(group, row) {
+  const ranks = ranksOf(group, row);
+  return ranks.length > 1 ? `the latest of ranks ${ranks[0]} to ${ranks[ranks.length - 1]}` : named(ranks[0]);
+}
 const columnOf = (group, call) => group.calls.findIndex((end, i) => i && call < end) - 1;
 // Seconds; the page holds their square roots.
 function valuesOf({ heat }) {
@@ -84,7 +89,7 @@ if (data.groups.length) parts.push(() => {
   const points = bin < 0 ? [] : [...valuesOf(group).subarray(bin * bins, (bin + 1) * bins)];
   path.setAttribute("d", points.map((value, i) => `${i ? "L" : "M"}${x(i).toFixed(1)},${y(value).toFixed(1)}`).join(""));
   at("curve-name").hidden = bin < 0;
-  at("curve-name").lastElementChild.textContent = `lateness of rank ${picked.rank}`;
+  at("curve-name").lastElementChild.textContent = bin < 0 ? "" : `lateness of ${rowSaid(group, bin)}`;
   const call = picked.call === null ? null : data.calls[picked.call];
   const shown = call && call.group === 0 ? x(columnOf(group, call.call)) : null;
   at("curve-call").setAttribute("d", shown === null ? "" : `M${shown} ${top}V${top + height}`);
