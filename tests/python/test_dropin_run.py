@@ -69,7 +69,7 @@ def test_run_compares():
     assert job.code == 0, job.err
     lines = job.out[job.out.index("without   ") :].splitlines()  # a busy machine has one more
     assert [line.split()[0] for line in lines[:3]] == ["without", "control", "with"]
-    assert re.match(r"(faster|slower) by [\d.]+ % with|no significant difference: ", lines[3])
+    assert lines[3].startswith("too few turns to tell")
     assert "who:   " in job.err
     following = job.err[job.err.index("next:") :]
     assert "--compare" not in following

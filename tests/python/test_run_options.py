@@ -100,8 +100,10 @@ def test_of_two_jobs_that_trace_into_one_folder_the_second_is_refused(launcher, 
      "latecomer differ by as much (control: 1.000 to 2.000 s)"),
     ([1.0, 1.01, 1.02], [0.9, 0.91, 2.0], [1.0, 1.03, 1.02], "faster by 9.9 % with latecomer"),
     ([1.0, 1.01, 1.02], [1.2, 1.1, 1.0], [1.0, 1.03, 1.02], "slower by 8.9 % with latecomer"),
-    ([1.0], [1.0], [1.0], "no significant difference: runs without latecomer differ by as much "
-     "(control: 1.000 to 1.000 s)"),
+    ([1.0] * 3, [1.0] * 3, [1.0] * 3, "no significant difference: runs without latecomer differ by "
+     "as much (control: 1.000 to 1.000 s)"),
+    ([1.0], [0.5], [1.0], "too few turns to tell; right would be --turns 3 or more"),
+    ([1.0] * 2, [2.0] * 2, [1.01] * 2, "too few turns to tell; right would be --turns 3 or more"),
 ])  # fmt: skip
 def test_the_verdict_of_a_comparison_follows_from_the_times_shown(without, with_it, control, says):
     found = Comparison(without, with_it, control, Ended(0, 1.0))

@@ -69,7 +69,8 @@ class Options:
         "--compare", "Run with and without the library in turns, and print the difference."
     )] = False  # fmt: skip
     turns: Annotated[int | None, option(
-        "--turns", "N", "Compare over so many turns of three runs each. The default is 3.",
+        "--turns", "N", "Compare over so many turns of three runs each. The default is 3; fewer do "
+        "not tell.",
         min=1, max=1000
     )] = None  # fmt: skip
     trace: Annotated[Path | None, option(
