@@ -118,8 +118,11 @@ def after_last(found: Sequence[measured.Sample], algorithm: str) -> float:
 
 
 def row(program: str, place: Place, options: argparse.Namespace) -> str:
-    expected = promised(program, place, options)
-    found = compare(program, place, options)
+    return told(program, place, compare(program, place, options), promised(program, place, options))
+
+
+def told(program: str, place: Place, found: dict[str, Any], expected: float) -> str:
+    """The row of a comparison and of the seconds that bench promises."""
     without = median(found["without_s"])
 
     def part(name: str) -> str:
@@ -129,7 +132,8 @@ def row(program: str, place: Place, options: argparse.Namespace) -> str:
 
     return (
         f"| {program} | {place.nodes} x {place.per_node} | {without:.2f} "
-        f"| {median(found['with_s']):.2f} | {part('gain')} | {part('control')} "
+        f"| {median(found['with_s']):.2f} | {part('gain')} "
+        f"| {part('control')}; {found['verdict'].partition(':')[0]} "
         f"| {100 * expected / without:+.1f} |"
     )
 
@@ -147,7 +151,7 @@ def main() -> int:
     options = parser.parse_args()
     print(
         "| program | nodes x ranks | without, s | with, s | saved, % of the time without "
-        "| control, % | promised by bench, % |"
+        "| control, %; verdict | promised by bench, % |"
     )
     print("| --- " * 7 + "|", flush=True)
     for program in options.programs.split(","):

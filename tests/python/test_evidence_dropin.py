@@ -9,6 +9,8 @@ import sys
 
 import pytest
 from latecomer.launch import preload, program
+from latecomer.launch.dropin import Comparison, Ended
+from latecomer.verbs.compare import comparison_json
 from mpi_helpers import installed
 from scenes_helpers import ROOT, both_families
 
@@ -58,6 +60,18 @@ def test_each_result_of_a_long_series_of_mixed_calls_is_right(name):
     out = run_script("soak_dropin.py", "--mpi", name, "--ranks", "2,3", "--calls", "4000")
     assert out.count("right: ") == 10
     assert "all is right" in out
+
+
+def test_a_gain_within_the_noise_is_told_to_be_that(monkeypatch):
+    monkeypatch.syspath_prepend(str(EVIDENCE))
+    import dropin_gains
+
+    found = Comparison([10.1, 10.2, 9.9], [9.0, 9.0, 9.0], [10.0, 11.7, 10.1], Ended(0, 9.0))
+    row = dropin_gains.told("cg", dropin_gains.Place(4, 4, "200mbit"), comparison_json(found), 2.0)
+    assert row == (
+        "| cg | 4 x 4 | 10.10 | 9.00 | +10.9 (+10.9 to +10.9) "
+        "| +0.0 (-15.8 to +2.0); no significant difference | +19.8 |"
+    )
 
 
 def test_a_wrong_result_of_the_long_series_is_found(tmp_path):
