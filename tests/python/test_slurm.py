@@ -1,19 +1,22 @@
 """Slurm on the hosts of the emulated cluster: programs get the drop-in library by srun."""
 
+import importlib
 import os
 import re
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from dropin_helpers import cases_of
 from lab_helpers import call
 from latecomer.lab import cluster
 from latecomer.lab.bench import checks
-from latecomer.lab.cluster import slurm
+from latecomer.lab.cluster import inside, slurm
 from latecomer.launch import processes
 from mpi_helpers import installed
 from scenes_helpers import ROOT
 
+enter = importlib.import_module("latecomer.lab.cluster.enter")  # the package has a function so
 PMI = {"openmpi": "pmix", "mpich": "pmi2"}
 RUN = [str(ROOT / ".venv/bin/python"), "-m", "latecomer", "run", "--algorithm", "fastest",
        "--verbose", "--"]  # fmt: skip
@@ -130,6 +133,35 @@ def test_a_job_that_does_not_end_is_named(with_slurm):
     job = call("slurm", "--nodes", "1", "--deadline", "2", "--", *words)
     assert job.returncode == 1
     assert "jobs are not over after 2 s: 1 endless " in job.stderr
+
+
+def test_a_deadline_is_of_the_command_and_of_its_jobs(monkeypatch):
+    """By a clock of the test's own: the command takes 8 s, its job does not end."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], sleep=lambda _s: now.append(now.pop() + 1))
+    for module in (inside, slurm):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(inside.topology, "build", lambda _spec: None)
+    monkeypatch.setattr(slurm, "start", lambda _spec: clock.sleep(1))
+    monkeypatch.setattr(inside, "_run", lambda *_: [clock.sleep(1) for _ in range(8)] and 0)
+    monkeypatch.setattr(slurm, "_ask", lambda *_: "1 endless RUNNING")
+    spec = vars(cluster.LabSpec(2, 10**9))
+    answer = inside._serve(
+        {"spec": spec, "action": "slurm", "command": ["x"], "env": {}, "deadline": 10.0}
+    )
+    assert answer["kind"] == "DeadlineError"
+    assert answer["error"][0] == "jobs are not over after 10 s"
+    assert now == [1.0 + 11.0]
+
+
+@pytest.mark.parametrize(("action", "limit"), [("run", 40.0), ("slurm", 100.0)])
+def test_slurm_has_time_to_start_before_the_lab_is_killed(action, limit, monkeypatch):
+    limits = []
+    monkeypatch.setattr(enter, "_start", lambda *_: None)
+    monkeypatch.setattr(enter, "_wait", lambda _inside, most: limits.append(most) or 0)
+    monkeypatch.setattr(enter, "_read_answer", lambda _text, _code: {})
+    enter.enter(cluster.LabSpec(2, 10**9), action, deadline=10.0)
+    assert limits == [limit]
 
 
 def test_a_missing_slurm_is_named_with_its_package(monkeypatch):

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...base.errors import DeadlineError
 from ...launch import processes
-from . import privilege
+from . import privilege, slurm
 from .spec import LabError, LabSpec
 
 _SLACK_S = 30.0  # for building, and for the inside to end by its own deadline first
@@ -56,7 +56,8 @@ def enter(
         os.close(reply)
         os.close(request)
     with os.fdopen(answer) as pipe:
-        code = _wait(inside, None if deadline is None else deadline + _SLACK_S)
+        slack = _SLACK_S + (slurm.START_S if action == "slurm" else 0)
+        code = _wait(inside, None if deadline is None else deadline + slack)
         return _read_answer(pipe.read(), code)
 
 

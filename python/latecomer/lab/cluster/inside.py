@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ def _serve(asked: dict[str, Any]) -> dict[str, Any]:
             return {"measured": measure.measure(spec)}
         if asked["action"] == "slurm":
             slurm.start(spec)
+            begin = time.monotonic()
             code = _run(asked["command"], asked["env"], asked["deadline"])
-            return {"exit": code or slurm.finish_jobs(asked["deadline"])}
+            return {"exit": code or slurm.finish_jobs(asked["deadline"], begin)}
         return {"exit": _run(asked["command"], asked["env"], asked["deadline"])}
     except UserError as error:
         return {"error": list(error.args), "kind": type(error).__name__}

@@ -27,7 +27,7 @@ PLUGIN = "liblatecomer_slurm.so"  # is built where Slurm's headers are
 _MUNGE = topology.RUN / "munge"  # where Slurm's plugin looks for the socket
 _DAEMONS = ("munged", "slurmctld", "slurmd")
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
-_START_S = 60.0
+START_S = 60.0
 _ASK_S = 20.0
 _BETWEEN_S = 0.1
 _KEY_BYTES = 128
@@ -111,29 +111,29 @@ def _start_munged() -> None:
 def _run(log: str, words: Sequence[str]) -> None:
     """A daemon's start, which ends when the daemon runs."""
     try:
-        done = processes.finished(words, _START_S, _environment())
+        done = processes.finished(words, START_S, _environment())
         message, code = done.stderr, done.returncode
     except subprocess.TimeoutExpired:
-        message, code = f"no answer within {_START_S:g} s", 1
+        message, code = f"no answer within {START_S:g} s", 1
     if code:
         raise _failure(log, message)
 
 
 def _wait_until_idle(nodes: int) -> None:
-    deadline = time.monotonic() + _START_S
+    deadline = time.monotonic() + START_S
     while (states := _ask("sinfo", "--noheader", "--format=%D %T")) != f"{nodes} idle":
         if time.monotonic() > deadline:
             states = "; ".join(states.splitlines()) or "no answer"
-            raise _failure("slurmctld", f"hosts are not idle after {_START_S:g} s: {states}")
+            raise _failure("slurmctld", f"hosts are not idle after {START_S:g} s: {states}")
         time.sleep(_BETWEEN_S)
 
 
-def finish_jobs(deadline: float | None) -> int:
+def finish_jobs(deadline: float | None, begin: float) -> int:
     """Wait until no job is left; the exit code: 1 if one did not complete. Raises DeadlineError.
 
-    A command such as sbatch ends before its jobs do.
+    A command such as sbatch ends before its jobs do. The deadline is of both, since `begin`.
     """
-    end = None if deadline is None else time.monotonic() + deadline
+    end = None if deadline is None else begin + deadline
     while _ask("squeue", "--noheader", "--format=%i"):
         if end is not None and time.monotonic() > end:
             jobs = _ask("squeue", "--noheader", "--format=%i %j %T").splitlines()
