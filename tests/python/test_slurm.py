@@ -128,6 +128,11 @@ def test_a_job_that_fails_shows_in_the_exit_code(with_slurm, tmp_path):
     )
 
 
+def test_no_job_is_soon_forgotten(with_slurm):
+    job = call("slurm", "--nodes", "1", "--quiet", "--", "scontrol", "show", "config")
+    assert re.search(r"^MinJobAge += 604800 sec$", job.stdout, re.M), job.stderr
+
+
 def test_a_job_that_does_not_end_is_named(with_slurm):
     words = ["sbatch", "-o", "/dev/null", "--job-name", "endless", "--wrap", "sleep 1000"]
     job = call("slurm", "--nodes", "1", "--deadline", "2", "--", *words)

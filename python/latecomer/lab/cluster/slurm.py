@@ -35,6 +35,8 @@ _TAIL = 4  # lines of a log in an error
 _GOOD = "COMPLETED"
 
 # Folders of a host's own, by %n: hosts share a file system. TmpFS is where PMIx makes its folders.
+# MinJobAge: a job is forgotten after a week, so that finish_jobs knows how each ended (Slurm 22.05
+# takes 0, which is never, for 2 s).
 _TEXT = """ClusterName=latecomer
 SlurmctldHost={controller}
 SlurmUser=root
@@ -58,6 +60,7 @@ SelectTypeParameters=CR_Core
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
 SlurmdParameters=config_overrides
 ReturnToService=2
+MinJobAge=604800
 MailProg=/bin/true
 MpiDefault=none
 PlugStackConfig={folder}/plugstack.conf
