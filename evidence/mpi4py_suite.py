@@ -145,10 +145,11 @@ class Verdicts:
     def done(self, run: Run) -> bool:
         return any(row["run"] == str(run) and not row["trouble"] for row in self.rows)
 
-    def outcomes_without(self, library: str, ranks: int) -> Outcomes:
-        """Of the run without the drop-in library; empty if there was none."""
+    def without(self, library: str, ranks: int) -> tuple[Outcomes, int]:
+        """Outcomes and exit code of the run without the drop-in library; empty: there was none."""
         name = str(Run(library, ranks, "without"))
-        return next((row["outcomes"] for row in self.rows if row["run"] == name), [])
+        rows = ((row["outcomes"], row["code"]) for row in self.rows if row["run"] == name)
+        return next(rows, ([], 0))
 
     def add(self, run: Run, ended: jobs.Ended, outcomes: Outcomes, reports: list,
             trouble: list[str]) -> None:  # fmt: skip
@@ -209,10 +210,11 @@ def check(library: str, ranks: int, options: argparse.Namespace, verdicts: Verdi
     left = [run for run in chosen if not verdicts.done(run)]
     if not left:
         return True
-    before = verdicts.outcomes_without(library, ranks)
+    before, code = verdicts.without(library, ranks)
     if not before:
         base = Run(library, ranks, "without")
         ended, before, _ = execute(base, options.tests, options.deadline)
+        code = ended.code
         verdicts.add(base, ended, before, [], [] if all(before) else ["no outcomes of a rank"])
         if not all(before):
             return False
@@ -220,6 +222,8 @@ def check(library: str, ranks: int, options: argparse.Namespace, verdicts: Verdi
     for run in left:
         ended, after, reports = execute(run, options.tests, options.deadline)
         trouble = differences(before, after)
+        if ended.code != code:
+            trouble.append(f"exit code {ended.code}, without the library {code}")
         verdicts.add(run, ended, after, reports, trouble)
         good = good and not verdicts.rows[-1]["trouble"]
     return good

@@ -6,6 +6,7 @@ The long forms are scripts of evidence/ (docs/evidence-dropin.md).
 import importlib.metadata
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from latecomer.launch import preload, program
@@ -52,6 +53,21 @@ def test_mpi4py_passes_and_skips_the_same_tests_while_every_rank_handles_calls(s
     out = run_script("mpi4py_suite.py", *words)
     assert f"right: {name}, {ranks} ranks, random seed 1, arrivals: random" in out
     assert "| 526 |" in out
+
+
+def test_a_run_that_ends_otherwise_than_without_the_library_is_told(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(EVIDENCE))
+    import mpi4py_suite
+
+    def execute(run, *_):
+        ended = mpi4py_suite.jobs.Ended(0 if run.way == "without" else 139, 1.0, "", "")
+        return ended, [{"a.test": "passed"}], []
+
+    monkeypatch.setattr(mpi4py_suite, "execute", execute)
+    options = SimpleNamespace(ways="auto", arrivals="none", seed=1, tests="", deadline=1.0)
+    verdicts = mpi4py_suite.Verdicts(None)
+    assert not mpi4py_suite.check("openmpi", 1, options, verdicts)
+    assert "exit code 139, without the library 0" in capsys.readouterr().out
 
 
 @both_families
