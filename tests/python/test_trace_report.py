@@ -193,6 +193,23 @@ def test_what_is_wider_than_a_phone_scrolls_below_a_shadow(hostile_page):
     assert rule.count("var(--shade)") == 2
 
 
+def test_paper_has_all_columns_and_what_is_selected(hostile_page):
+    (rules,) = re.findall(r"^@media print \{ \* \{.*?\} \}$", hostile_page, re.DOTALL | re.M)
+    assert re.search(r"\.wide, figure \{[^}]*overflow: visible", rules)
+    assert re.search(r"th, td \{[^}]*white-space: normal", rules)
+    assert "@media print { .printed { display: block;" in hostile_page
+
+
+@needs_browser
+def test_paper_names_the_step_and_the_communicator(hostile_page, tmp_path):
+    acts = """
+    change("step", "1"); change("group", "1");
+    said.names = [["step-name", "step"], ["heat-name", "group"]].map(
+        ([name, list]) => text(name) === at(list).selectedOptions[0].textContent);
+    """
+    assert asked(hostile_page, acts, tmp_path)["names"] == [True, True]
+
+
 MAP = """
 said.over = inside.documentElement.scrollWidth - inside.documentElement.clientWidth;
 said.focusable = at("heat").tabIndex === 0;

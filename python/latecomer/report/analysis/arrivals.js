@@ -69,6 +69,7 @@ function drawHeat() {
     target.strokeStyle = colour("--ink");
     target.strokeRect(gutter + cell.x * column - 2, cell.line * row - 2, Math.max(column, 1) + 4, Math.max(row, 1) + 4);
   }
+  at("heat-name").textContent = group.title;
   at("heat-first").textContent = count(group.numbers[0]);
   at("heat-last").textContent = count(group.numbers[bins] - 1);
   at("heat-early").textContent = `${seconds(scale)} early or more`;

@@ -58,6 +58,7 @@ function drawStep() {
     context.fillText(`${isLate ? "\u25b6 " : ""}rank ${rank}`, 2, middle(row) + 4, gutter - 6);
   });
   at("step").value = String(data.steps.indexOf(step));
+  at("step-name").textContent = step.name;
   document.documentElement.dataset.view = JSON.stringify([view.from, view.to]);
   if (!focus) sayStep();
 }
