@@ -15,6 +15,7 @@ from latecomer.lab.options.choices import OptionError
 from latecomer.lab.tune import cells as tuning
 from latecomer.lab.tune import journal as journals
 from latecomer.lab.tune import write as writing
+from latecomer.launch import mpi
 
 COSTS = "alpha=100us,beta=40ns"
 
@@ -229,6 +230,17 @@ def test_a_sweep_goes_on_where_it_was_interrupted(tmp_path, capsys, monkeypatch)
     assert rulefile.read(output).rule_count == told["rules"]
     assert cli.run([*words[:-2], "--seed", "2", "--output", str(output)]) == 1
     assert re.search(r"begun with other settings: seed 1;", capsys.readouterr().err)
+
+
+def test_a_journal_is_of_one_mpi_library_and_version(tmp_path, monkeypatch, capsys):
+    words = ["tune", *SMALL, "--output", str(tmp_path / "rules.json")]
+    monkeypatch.setattr(tuning, "measure", lambda *_: [])
+    assert cli.run(words) == 0
+    monkeypatch.setattr(mpi.Family, "describe", lambda _: "otherlib 1.0")
+    monkeypatch.setattr("latecomer.__version__", "0.0")
+    assert cli.run(words) == 1
+    said = capsys.readouterr().err
+    assert re.search(r"begun with other settings: mpi \S+ \S+, version \d", said)
 
 
 def test_the_ranks_of_a_job_are_counted(monkeypatch):

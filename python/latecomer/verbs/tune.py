@@ -115,10 +115,7 @@ def tune(asked: Options) -> int:
         asked.place, nodes, asked.rate, asked.per_node, asked.mpi, asked.network,
         asked.launcher or [],
     )  # fmt: skip
-    journal = Journal(
-        output.with_name(f"{output.name}.journal"),
-        {"place": where.name, "costs": where.costs, "ranks": where.ranks, **grid.facts()},
-    )
+    journal = Journal(output.with_name(f"{output.name}.journal"), _settings(where, grid))
     _measure(grid, where, journal, asked.deadline)
     cells = {(cell.collective, cell.bytes): journal.cells[cell.name] for cell in grid.cells()}
     comment = f"{where.name}, {command_line()}"
@@ -127,6 +124,19 @@ def tune(asked: Options) -> int:
     write(content, output)
     _tell(content, output, asked.json)
     return 0
+
+
+def _settings(place: Place, grid: Grid) -> dict[str, Any]:
+    """The settings that results depend on, with the MPI library and this version."""
+    from .. import __version__
+    from ..launch import mpi, program
+
+    library = mpi.family_of(str(place.program))
+    return {
+        "place": place.name, "costs": place.costs, "ranks": place.ranks,
+        "mpi": library.describe() if library else program.family_of(place.program),
+        "version": __version__, **grid.facts(),
+    }  # fmt: skip
 
 
 def _measure(grid: Grid, place: Place, journal: Journal, deadline: float | None) -> None:
