@@ -24,7 +24,7 @@ from latecomer.report.trace import Words, export, table_export
 from latecomer.report.trace.about import About
 from latecomer.verbs import report
 from page_helpers import BROWSER, asked, check, data_of, dumped, needs_browser
-from table_helpers import polls
+from table_helpers import Played, polls
 from test_table import overlaps
 from trace_helpers import (
     HOSTILE,
@@ -307,6 +307,37 @@ def test_the_map_opens_calls_by_mouse_touch_and_keys_and_the_page_fits_a_phone(t
     assert said["call"].startswith("Call 2 on ")
     assert "Last: rank 2 on c after" in said["call"]
     assert said["sorted"].startswith("call 0: rank 2 on c is ")
+
+
+OF_ARRIVALS = ["last in", "first in", "mean lateness", "median", "correlation", "held up"]
+
+
+def test_a_rank_in_no_collective_has_no_arrivals():
+    def program(rank):
+        for _ in range(10):
+            yield ("compute", 20e-3 if rank == 1 else 5e-3)
+            if rank < 3:
+                yield ("allreduce", (0, 1, 2))
+
+    trace = Played([program(rank) for rank in range(4)]).trace()
+    head, rows, _ = sections.ranks(analyse(trace))
+    assert head[3:-1] == OF_ARRIVALS
+    cells = {row.heads[0]: row.cells for row in rows}
+    assert cells["rank 3"][2:] == ["-"] * 6
+    assert cells["rank 1"][2] == "100 %"
+
+
+def test_a_trace_of_messages_alone_has_no_columns_of_arrivals():
+    def program(rank):
+        for _ in range(10):
+            yield ("compute", 20e-3 if rank == 1 else 5e-3)
+            yield ("send", 1 - rank) if rank else ("receive", 1 - rank)
+
+    text = page_of(analyse(Played([program(0), program(1)]).trace()))
+    assert 'scope="col">waited itself<' in text
+    assert not [each for each in OF_ARRIVALS if f'scope="col">{each}<' in text]
+    assert "thick if" in text  # arrows of messages
+    assert "last arrival in a collective" not in text
 
 
 def test_the_page_marks_who_costs_most_and_says_what_comes_next():

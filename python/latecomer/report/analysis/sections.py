@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
 _BAR = "as a bar"  # heads a column
+_OF_ARRIVALS = ("last in", "first in", "mean lateness", "median", "correlation", "held up")
 _LATEST = 5  # cells of the map
 _PLACES = 4  # that have a sentence
 _NAMES = {"native": "the MPI library's", "auto": "automatic"}
@@ -127,29 +128,36 @@ def _waiting(found: Lateness) -> float:
 
 
 def ranks(found: Lateness) -> tuple[list[str], list[Row], str]:
-    """Heads, rows and a remark: those ranks first that cost the others most."""
+    """Heads, rows and a remark: those ranks first that cost the others most.
+
+    A rank in no collective has no arrivals, and where no rank has any the columns of these go.
+    """
     of = found.ranks
+    arrive = bool(of.calls.any())
     order = np.argsort(-of.cost, kind="stable")[:_RANKS].tolist()
     top = max(float(of.cost.max()), 1e-300)
     rows = []
     for rank in order:
-        calls, run = max(int(of.calls[rank]), 1), float(of.run[rank]) or 1.0
+        calls, run = int(of.calls[rank]), float(of.run[rank]) or 1.0
         correlation = float(of.correlation[rank])
-        cells = [
-            f"{seconds(of.cost[rank])} ({percent(of.cost[rank] / _waiting(found))})",
+        arrivals = [
             percent(of.last[rank] / calls),
             percent(of.first[rank] / calls),
             seconds(of.lateness[rank]),
             seconds(of.median[rank]),
             f"{correlation:.2f}" if np.isfinite(correlation) else "-",
-            f"{seconds(of.waited[rank])} ({percent(of.waited[rank] / run)})",
             seconds(of.held_up[rank]),
+        ] if calls else ["-"] * len(_OF_ARRIVALS)  # fmt: skip
+        cells = [
+            f"{seconds(of.cost[rank])} ({percent(of.cost[rank] / _waiting(found))})",
+            f"{seconds(of.waited[rank])} ({percent(of.waited[rank] / run)})",
+            *(arrivals if arrive else []),
         ]
         bar = [("wait", float(of.cost[rank]) / top)]
         rows.append(Row([f"rank {rank}"], cells, found.trace.hosts[rank], "name", bar,
                         {"rank": rank}))  # fmt: skip
-    head = ["rank, host", "costs the others", "last in", "first in", "mean lateness", "median",
-            "correlation", "waited itself", "held up", _BAR]  # fmt: skip
+    head = ["rank, host", "costs the others", "waited itself",
+            *(_OF_ARRIVALS if arrive else []), _BAR]  # fmt: skip
     ranks = found.trace.ranks
     left = f"The {_RANKS} ranks that cost the others most, of {ranks}; --json has all."
     return head, rows, left if ranks > _RANKS else ""
