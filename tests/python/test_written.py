@@ -78,6 +78,11 @@ def test_what_is_no_file_is_written_itself():
     with pytest.raises(OSError, match="No space left") as error:
         write_text(Path("/dev/full"), "text")
     assert error.value.filename == "/dev/full"
+    read, write = os.pipe()
+    write_text(Path(f"/dev/fd/{write}"), "text")
+    os.close(write)
+    assert os.read(read, 100) == b"text"
+    os.close(read)
 
 
 def test_an_error_leaves_nothing_behind(tmp_path):

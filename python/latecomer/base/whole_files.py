@@ -44,9 +44,9 @@ def fresh(path: Path, suffix: str = "") -> Iterator[Path]:
 
 
 def _beside(path: Path, suffix: str) -> Path | None:
-    there = path.resolve()  # what a link names is replaced, not the link
-    if there.exists() and not there.is_file():
+    if path.exists() and not path.is_file():  # also one without a name, as /dev/stdout of a pipe
         return None
+    there = path.resolve()  # what a link names is replaced, not the link
     try:
         handle, name = tempfile.mkstemp(suffix, _PART, there.parent)
     except PermissionError:
