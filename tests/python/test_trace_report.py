@@ -273,6 +273,21 @@ said.curve = text("curve-name");
 
 
 @needs_browser
+def test_the_map_shows_the_communicator_of_the_selected_call(hostile_page, tmp_path):
+    calls = data_of(hostile_page)["calls"]
+    other = next(number for number, call in enumerate(calls) if call["group"] == 1)
+    acts = f"""
+    change("pick-call", "{other}");
+    said.shown = [at("group").value, text("heat-name") === at("group").selectedOptions[0].textContent];
+    change("group", "0");
+    said.again = at("group").value;
+    """
+    said = asked(hostile_page, acts, tmp_path)
+    assert said["shown"] == ["1", True]
+    assert said["again"] == "0"
+
+
+@needs_browser
 def test_a_row_of_several_ranks_is_named_after_all_and_selects_the_one_that_counts(tmp_path):
     arrival, leave = arrivals_and_exits(50, 6, late=3)
     arrival[:, 5] += 0.1 * (arrival[:, 3] - arrival[:, 0])

@@ -1,6 +1,7 @@
 // ---- the map of arrivals
 let group = data.groups[0], cell = null; // the cell: a column, and a place in the order of the rows
 let order = [];
+let openedFor = null; // the selected call whose communicator was opened: the reader may open another
 const heat = at("heat"), heatSaid = at("heat-status");
 
 function sortRows() {
@@ -31,6 +32,9 @@ function mapOfColours() {
   return small;
 }
 function drawHeat() {
+  const call = picked.call === null ? null : data.calls[picked.call];
+  if (call && picked.call !== openedFor && data.groups[call.group] !== group) openGroup(call.group);
+  openedFor = picked.call;
   const { bins, rows, scale } = group.heat;
   const target = sized(heat, Math.max(120, Math.min(rows * 14, Math.max(420, rows * 3))));
   const width = heat.clientWidth, height = heat.clientHeight, row = height / rows, column = (width - gutter) / bins;
@@ -56,7 +60,6 @@ function drawHeat() {
   target.strokeStyle = colour("--pick"); target.fillStyle = colour("--pick"); target.lineWidth = 2;
   const bin = picked.rank === null ? -1 : order.indexOf(binOf(group, picked.rank));
   if (bin >= 0) target.strokeRect(1, bin * row + 1, width - 2, Math.max(row - 2, 2));
-  const call = picked.call === null ? null : data.calls[picked.call];
   if (call && data.groups[call.group] === group) {
     target.strokeRect(gutter + columnOf(group, call.call) * column, 1, Math.max(column, 2), height - 2);
   }
@@ -115,10 +118,15 @@ function heatKey(event) {
   else return;
   event.preventDefault();
 }
+function openGroup(number) {
+  group = data.groups[number]; cell = null;
+  at("group").value = String(number);
+  sortRows();
+}
 function arrivals() {
   const sorted = () => { sortRows(); selectCell(null); };
   fill(at("group"), data.groups.map((each) => each.title));
-  at("group").addEventListener("change", (event) => { group = data.groups[Number(event.target.value)]; sorted(); });
+  at("group").addEventListener("change", (event) => { openGroup(Number(event.target.value)); drawHeat(); });
   at("order").addEventListener("change", sorted);
   heat.addEventListener("pointermove", (event) => {
     const under = cellAt(event);
