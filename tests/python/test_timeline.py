@@ -466,3 +466,49 @@ def test_the_address_keeps_the_selection(report, tmp_path):
     assert 'aria-pressed="true"' in document
     wrong = dumped(report, tmp_path, "#rank=99&place=-1&call=1.5")
     assert 'aria-pressed="true"' not in wrong
+
+
+def page_of_gaps():
+    """Rank 1 has no calls, rank 0 computes between its calls, and rank 2 is late."""
+
+    def program(rank):
+        for _ in range(6):
+            for group in ((0, 2), (0, 2, 3)):
+                yield ("compute", 20e-3 if rank == 2 else 5e-3)
+                if rank in group:
+                    yield ("allreduce", group)
+
+    found = analysed(Played([program(rank) for rank in range(4)]).trace(), skip=0)
+    known = facts(found)
+    return page(found, known, answer_of(known), About(), None, {})
+
+
+GAPS = """
+const { bars, rows, view: [from, to] } = data.steps[0], row = rows.indexOf(0), own = bars.filter((bar) => bar[0] === row);
+const focusing = () => mouse("steps", "pointermove", ((own[0][3] + own[1][1]) / 2 - from) / (to - from), (22 + 20 * row + 4) / at("steps").getBoundingClientRect().height);
+const shift = (name) => { focusing(); key("steps", name, { shiftKey: true }); return text("step-status"); };
+focusing(); said.gap = text("step-status");
+said.after = shift("ArrowRight"); key("steps", "ArrowLeft", { shiftKey: true }); said.before = text("step-status");
+said.before_gap = shift("ArrowLeft");
+said.next = (key("steps", "ArrowRight", { shiftKey: true }), text("step-status"));
+said.rows = rows;
+key("steps", "Escape"); change("pick-rank", "0");
+said.down = (key("steps", "ArrowDown"), text("step-status"));
+said.up = (key("steps", "ArrowUp"), text("step-status"));
+"""
+
+
+@needs_browser
+def test_keys_go_on_from_a_computation_and_past_a_row_without_bars(tmp_path):
+    text = page_of_gaps()
+    data = json.dumps({"steps": data_of(text)["steps"]}).replace("</", "<\\/")
+    said = asked(text, f"const data = {data};{GAPS}", tmp_path)
+    assert said["rows"] == [0, 1, 2, 3]
+    assert said["gap"].startswith("rank 0 on ")
+    assert ", allreduce" in said["after"]
+    assert said["after"].startswith("rank 0 on ")
+    assert said["before"] == said["before_gap"]
+    assert said["next"] == said["after"]
+    assert said["after"] not in (said["before"], said["gap"])
+    assert said["down"].startswith("rank 2 on ")
+    assert said["up"].startswith("rank 0 on ")

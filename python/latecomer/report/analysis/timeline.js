@@ -197,16 +197,17 @@ function openStep(next) {
   step = next; focus = null;
   [view.from, view.to] = step.view;
 }
-// The bar in a row nearest to a time, and the one so many bars from another.
+// The bar in a row nearest to a time; the one so many bars from the focus, a bar or a time between.
 function nearest(row, time) {
   const bars = step.bars.map(barOf).filter((each) => each.row === row);
   return bars.sort((a, b) => Math.abs(a.until - time) - Math.abs(b.until - time))[0];
 }
 function beside(by) {
-  const row = focus?.bar?.row ?? Math.max(0, rowOf(picked.rank ?? data.late[0] ?? step.rows[0]));
+  const row = focus?.bar?.row ?? focus?.row ?? Math.max(0, rowOf(picked.rank ?? data.late[0] ?? step.rows[0]));
   const bars = step.bars.map(barOf).filter((each) => each.row === row);
   const own = bars.findIndex((each) => focus?.bar && each.begin === focus.bar.begin && each.end === focus.bar.end);
-  toBar(bars[own < 0 ? (by > 0 ? 0 : bars.length - 1) : within(own + by, 0, bars.length - 1)]);
+  if (focus?.time !== undefined) toBar(by > 0 ? bars.find((each) => each.begin >= focus.time) : bars.findLast((each) => each.end <= focus.time));
+  else toBar(bars[own < 0 ? (by > 0 ? 0 : bars.length - 1) : within(own + by, 0, bars.length - 1)]);
 }
 function toBar(bar) {
   if (!bar) return;
@@ -226,15 +227,20 @@ function toCause() {
   else toBar(before.pop());
 }
 function stepKey(event) {
-  const wide = view.to - view.from, centre = focus?.bar ? focus.bar.until : (view.from + view.to) / 2;
+  const wide = view.to - view.from, centre = focus?.bar?.until ?? focus?.time ?? (view.from + view.to) / 2;
   const row = focus?.bar?.row ?? focus?.row ?? rowOf(picked.rank ?? data.late[0] ?? step.rows[0]);
   const shift = event.shiftKey, zoom = (factor) => { zoomed(view, step.view, factor, within(centre, view.from, view.to)); drawStep(); };
   const pan = (by) => { moved(view, step.view, view.from + by * wide); drawStep(); };
+  const vertical = (by) => { // rows without a bar are passed over
+    for (let to = within(row + by, 0, step.rows.length - 1); step.rows[to] !== undefined; to += by) {
+      const bar = nearest(to, centre);
+      if (bar) { toBar(bar); return; }
+    }
+  };
   const keys = {
     "+": () => zoom(0.7), "=": () => zoom(0.7), "-": () => zoom(1.4), 0: () => { openStep(step); drawStep(); },
     ArrowLeft: () => shift ? beside(-1) : pan(-0.15), ArrowRight: () => shift ? beside(1) : pan(0.15),
-    ArrowUp: () => toBar(nearest(within(row - 1, 0, step.rows.length - 1), centre)),
-    ArrowDown: () => toBar(nearest(within(row + 1, 0, step.rows.length - 1), centre)),
+    ArrowUp: () => vertical(-1), ArrowDown: () => vertical(1),
     w: toCause, W: toCause, Enter: () => choose(focus), " ": () => choose(focus), Escape: () => look(null),
   };
   if (!(event.key in keys) || event.ctrlKey || event.altKey || event.metaKey) return;
