@@ -51,7 +51,7 @@ def environment(library: mpi.Family) -> dict[str, str]:
 
 def measure(library: mpi.Family, ranks: int, size: str, ours: str) -> list[dict[str, str]]:
     """The rows of one run."""
-    path = RESULTS / f"{library.name}-{library.version}-{ranks}-{size}.csv"
+    path = RESULTS / f"{library.name}-{library.version}-{ranks}-{size}-{ours}.csv"
     if not path.exists():
         command = [str(ROOT / "latecomer"), "bench", "--nodes", str(ranks), "--rate", "200mbit",
                    "--bytes", size, "--mpi", library.name, "--arrivals", "balanced",

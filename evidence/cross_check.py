@@ -20,6 +20,7 @@ import latecomer  # noqa: E402 - of this clone
 from latecomer.lab import simgrid  # noqa: E402
 from latecomer.lab.bench.places import lab_costs  # noqa: E402
 from latecomer.lab.cluster import LabSpec  # noqa: E402
+from latecomer.launch import mpi  # noqa: E402
 
 RESULTS = ROOT / "results" / "cross"
 ALGORITHMS = ("ring", "segmented_ring", "generalized", "rabenseifner", "recursive_doubling",
@@ -50,7 +51,8 @@ class Case:
 
 def measured(ranks: int, size: str) -> list[Case]:
     """Rows of all algorithms, for each of the two delays."""
-    path = RESULTS / f"{ranks}-{size}.csv"
+    version = mpi.family("openmpi").version
+    path = RESULTS / f"openmpi-{version}-{ranks}-{size}-{','.join(ALGORITHMS)}.csv"
     if not path.exists():
         command = [str(ROOT / "latecomer"), "bench", "--nodes", str(ranks), "--rate", "200mbit",
                    "--bytes", size, "--mpi", "openmpi", "--arrivals", "onelate", "--late-rank", "1",

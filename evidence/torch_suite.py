@@ -6,7 +6,8 @@
 The tests are those of torch/testing/_internal/distributed/distributed_test.py, which the wheel
 holds. All ranks run one after another; a test that fails or hangs ends the job, and a new job goes
 on behind it. Prints each test that did not pass, and writes results/torch_suite_BACKEND_RANKS.json.
-`--backend gloo` shows which tests can pass on a machine without GPUs.
+Exits 1 if a test failed, or was not reached. `--backend gloo` shows which tests can pass on a
+machine without GPUs.
 """
 
 from __future__ import annotations
@@ -176,7 +177,7 @@ def main() -> int:
             print(f"{name}: {outcome}")
     counts = collections.Counter(outcome.partition(":")[0] for outcome in results.values())
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
-    return 0
+    return 1 if counts["failed"] or left else 0
 
 
 if __name__ == "__main__":

@@ -34,7 +34,12 @@ def play(first: int, last: int, program: Path, *kind: str) -> tuple[list[float],
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = SUMS.search(done.stdout)
     if found is not None:
-        return [float(number) for number in found.groups()], done.stdout[: found.start()]
+        sums, said = [float(number) for number in found.groups()], done.stdout[: found.start()]
+        if done.returncode != int(sums[-1] > 0):  # after the last world, as a sanitizer's does
+            said += f"seeds {first} to {last}: the program ended by {done.returncode}, after all\n"
+            said += done.stderr
+            sums[-1] += 1
+        return sums, said
     if first == last:
         said = f"seed {first}: the program ended by {done.returncode}\n{done.stdout}{done.stderr}"
         return [1, 0, 0, 0, 0, 0, 1], said
