@@ -150,6 +150,24 @@ def test_the_best_is_confirmed_and_only_a_clear_gain_counts(monkeypatch):
     assert late.ratio == pytest.approx(0.5)
 
 
+def test_the_second_run_chooses_no_other_algorithm(monkeypatch):
+    """One that the first run did not pick at a delay may be lucky in the second."""
+
+    def seconds(run, name, late, _n):
+        if name == "native":
+            return 1.0
+        if not late:  # the first run picks nothing here
+            return 2.0 if run == 1 else 0.5
+        second = {"ring": 0.8, "dual_root": 0.7, "linear_tree": 0.2}
+        first = {"ring": 0.5, "dual_root": 0.6, "linear_tree": 2.0}
+        return (first if run == 1 else second)[name]
+
+    fake_runs(monkeypatch, seconds)
+    balanced, late = tuning.measure(GRID, CELL, FakePlace(), None)
+    assert (balanced.algorithm, balanced.beats, balanced.ratio) == ("native", False, 1.0)
+    assert (late.algorithm, late.beats, late.ratio) == ("ring", True, pytest.approx(0.8))
+
+
 def test_nothing_is_confirmed_where_native_is_best(monkeypatch):
     runs = fake_runs(monkeypatch, lambda _run, name, _late, _n: 1.0 if name == "native" else 2.0)
     assert tuning.measure(GRID, CELL, FakePlace(), None) == []
