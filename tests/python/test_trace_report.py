@@ -15,6 +15,7 @@ from latecomer import cli
 from latecomer.report.analysis import sections
 from latecomer.report.analysis.answer import answer, answer_of, facts
 from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.first_screen import bars
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.page import page
 from latecomer.report.analysis.summary import summary
@@ -322,6 +323,18 @@ def test_the_map_opens_calls_by_mouse_touch_and_keys_and_the_page_fits_a_phone(t
     assert said["call"].startswith("Call 2 on ")
     assert "Last: rank 2 on c after" in said["call"]
     assert said["sorted"].startswith("call 0: rank 2 on c is ")
+
+
+@pytest.mark.parametrize(("late", "labels"), [
+    ([100, 101, 102, 103], ["ranks 100-103"]), ([3], ["rank 3"]),
+    ([3, 8, 90, 118], ["ranks 3, 8", "rank 90", "rank 118"]),
+])  # fmt: skip
+def test_labels_of_neighbouring_bars_are_one(late, labels):
+    arrival, leave = arrivals_and_exits(5, 120, late=1)
+    words = Words()
+    drawn = bars(analyse(trace_of([group_of(arrival, leave, words)], words)), late)
+    assert [each["named"] for each in drawn["labels"]] == labels
+    assert all(a["at"] + 0.08 <= b["at"] for a, b in pairwise(drawn["labels"]))
 
 
 OF_ARRIVALS = ["last in", "first in", "mean lateness", "median", "correlation", "held up"]

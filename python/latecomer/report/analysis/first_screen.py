@@ -14,6 +14,7 @@ from .lateness import Lateness
 
 _BARS = 120  # of the picture
 _LONG = 60  # characters: two lines of a phone
+_APART = 0.08  # of the width: labels that are nearer are joined
 _LABELS = 4  # late ranks that are named below it
 
 
@@ -62,6 +63,32 @@ def _cost(facts: Facts, said: Answer) -> tuple[str, str]:
     return f"{seconds(facts.cost)} of waiting", of
 
 
+def _labels(named: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The names below the bars; those of neighbours are one, as they would cover each other."""
+    joined: list[list[dict[str, Any]]] = []
+    for each in named:
+        if joined and each["at"] - joined[-1][-1]["at"] < _APART:
+            joined[-1].append(each)
+        else:
+            joined.append([each])
+    return [
+        {
+            "named": _named([each["rank"] for each in those]),
+            "late": those[0]["late"],
+            "at": (those[0]["at"] + those[-1]["at"]) / 2,
+        }
+        for those in joined
+    ]
+
+
+def _named(ranks: list[int]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    if ranks[-1] - ranks[0] == len(ranks) - 1:
+        return f"ranks {ranks[0]}-{ranks[-1]}"
+    return f"ranks {', '.join(map(str, ranks))}"
+
+
 def bars(found: Lateness, late: list[int]) -> dict[str, Any]:
     """The picture: what each rank costs the others, upwards, and waits itself, downwards.
 
@@ -79,13 +106,13 @@ def bars(found: Lateness, late: list[int]) -> dict[str, Any]:
         drawn.append({
             "rank": rank,
             "late": bool(own),
-            "named": f"rank {rank}" if rank in labels else "",
             "at": (begin + end) / 2 / len(cost),
             "cost": 100 * float(cost[begin:end].max()) / top,
             "wait": 100 * float(waiting[begin:end].max()) / deep,
         })  # fmt: skip
     return {
         "bars": drawn,
+        "labels": _labels([each for each in drawn if each["rank"] in labels]),
         "cost": seconds(float(cost.max())),
         "wait": seconds(float(waiting.max())),
         "each": int(np.diff(bounds).max()),
