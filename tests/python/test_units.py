@@ -1,12 +1,15 @@
 """Amounts for people: one function for all durations."""
 
+import json
 import math
 import os
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from latecomer.base import pages
 from latecomer.base.errors import UserError
 from latecomer.base.units import seconds, span
 from latecomer.core import networks
@@ -15,6 +18,7 @@ from latecomer.report.analysis.cut import analysed, between
 from latecomer.report.analysis.wording import seconds_beside
 from latecomer.report.trace import Words
 from latecomer.report.trace.about import About
+from page_helpers import dumped, needs_browser
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 MICRO = "\N{MICRO SIGN}s"
@@ -28,6 +32,23 @@ MICRO = "\N{MICRO SIGN}s"
 ])  # fmt: skip
 def test_times_are_for_people(value, shown):
     assert seconds(value) == shown
+
+
+SECONDS = """<script type="application/json" id="data">VALUES</script><pre id="said"></pre><script>
+DRAWING
+document.getElementById("said").textContent = JSON.stringify(data.map(seconds));
+</script>"""
+
+
+@needs_browser
+def test_pages_round_as_the_text_does(tmp_path):
+    rng = np.random.default_rng(1)
+    values = [0.0, 1e-13, 1e-10, 999.6e-6, 0.99997, 0.9996, 1234.6, 9999.4, 9999.6, 56660.4, 3e5,
+              *(rng.choice([-1, 1], 500) * 10 ** rng.uniform(-12, 6, 500)).tolist()]  # fmt: skip
+    drawing = (Path(pages.__file__).parent / "drawing.js").read_text()
+    text = SECONDS.replace("VALUES", json.dumps(values)).replace("DRAWING", drawing)
+    said = re.search(r'<pre id="said">(.*?)</pre>', dumped(text, tmp_path))[1]
+    assert json.loads(said) == [seconds(value) for value in values]
 
 
 def test_more_digits_round_to_the_next_unit_as_well():

@@ -5,10 +5,15 @@ const bytesOf = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const within = (value, least, most) => Math.min(most, Math.max(least, value));
 const count = (value) => value.toLocaleString("en");
+// As base/units.py.
+const units = [["s", 1], ["ms", 1e3], ["\u00b5s", 1e6], ["ns", 1e9]];
 function seconds(value) {
   const size = Math.abs(value);
-  const [scale, unit] = size >= 1 ? [1, "s"] : size >= 1e-3 ? [1e3, "ms"] : [1e6, "\u00b5s"];
-  return `${Number((value * scale).toPrecision(3))} ${unit}`;
+  if (!Number.isFinite(value)) return "not known";
+  if (size < 1e-12) return "0 s";
+  if (size >= 9999.5) return `${count(Math.round(value))} s`;
+  const [unit, scale] = units.find((each) => size * each[1] >= 0.9995) ?? units[3];
+  return `${Number((value * scale).toPrecision(scale === 1 ? 4 : 3))} ${unit}`;
 }
 function element(name, properties) { return Object.assign(document.createElement(name), properties); }
 // A canvas of this height in pixels of the page; its context draws in these.
