@@ -460,6 +460,12 @@ def test_a_large_trace_makes_a_small_page(tmp_path, ranks):
         assert 'data-ready="1"' in dumped(text, tmp_path)
 
 
+def test_a_page_of_many_ranks_holds_fewer_calls(monkeypatch):
+    monkeypatch.setattr("latecomer.report.analysis.page._BYTES", 5 * 6 * 4)
+    data = data_of(page_of(analyse(made_up(calls=500, ranks=4))))
+    assert 5 <= len(data["calls"]) <= 3 * 5
+
+
 # ---- exports
 
 

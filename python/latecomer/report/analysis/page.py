@@ -41,7 +41,7 @@ _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead
 _PARTS = 65535  # of the time of a call that the page holds
 _CELLS = 400_000  # of the maps of all communicators
-_BYTES = 400_000  # of all calls that the page holds
+_BYTES = 400_000  # of calls that the page holds for each of three reasons, but for one of each
 _ROOTS = 32767  # the map holds square roots, so that small values beside a great one stay right
 _SCRIPTS = (
     "drawing.js",
@@ -255,14 +255,14 @@ def _columns(found: Lateness, group: GroupLateness, place: _Places) -> list[list
 def _chosen(group: GroupLateness, groups: int, more: Sequence[int]) -> list[int]:
     """Calls to show: those with the most waiting, the worst of each column of the map, and `more`.
 
-    Where that would make the page long, the worst of evenly spaced columns.
+    Where that would make the page long, the first of these and the worst of evenly spaced columns.
     """
+    room = max(1, _BYTES // (6 * group.group.size) // groups)
     whole = np.flatnonzero(group.whole)
-    most = whole[np.argsort(-group.cost[whole], kind="stable")[: _CALLS // groups]]
+    most = whole[np.argsort(-group.cost[whole], kind="stable")[: min(room, _CALLS // groups)]]
     column = np.searchsorted(group.series.first, whole, side="right")
     order = np.lexsort((-group.cost[whole], column))
     worst = whole[order[np.unique(column[order], return_index=True)[1]]]
-    room = max(_CALLS, _BYTES // (6 * group.group.size)) // groups
     if len(worst) > room:
         worst = worst[np.linspace(0, len(worst) - 1, room).astype(int)]
     complete = [call for call in more if group.whole[call]][:room]
