@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -272,16 +273,19 @@ def test_of_a_large_trace_the_sample_is_shown(monkeypatch):
 
 
 def test_what_does_not_fit_is_left_out_and_counted(monkeypatch):
-    monkeypatch.setattr("latecomer.report.analysis.timeline._ARROWS", 3)
-    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 12)
     monkeypatch.setattr("latecomer.report.analysis.timeline._ROWS", 4)
     trace = job(2, ranks=9)
+    whole = {step["name"].partition(":")[0]: len(step["bars"]) for step in shown(trace)}
+    monkeypatch.setattr("latecomer.report.analysis.timeline._ARROWS", 3)
+    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 6)
     for step in shown(trace):
         assert 2 in step["rows"]
         assert len(step["rows"]) == 4
-        assert len(step["bars"]) <= 12
+        assert len(step["bars"]) <= 6
         assert len(step["arrows"]) <= 3
         assert all(0 <= row < 4 for row, *_ in step["bars"])
+        assert step["cut"] == whole.pop(step["name"].partition(":")[0]) - 6
+    assert not whole
     everything = shown(replace(trace, messages=None))
     assert all(step["arrows"] == [] for step in everything)
 
@@ -393,6 +397,18 @@ def test_the_time_line_zooms_moves_and_tells_its_bars_by_keys_wheel_and_fingers(
     assert width("pinched") < 0.5 * (end - begin)
     assert said["dragged"][0] > said["pinched"][0]
     assert width("dragged") == pytest.approx(width("pinched"))
+
+
+@needs_browser
+def test_a_step_whose_beginning_is_cut_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr("latecomer.report.analysis.timeline._BARS", 6)
+    found = analysed(job(1), skip=0)
+    known = facts(found)
+    text = page(found, known, answer_of(known), About(), None, {})
+    assert re.search(
+        r'id="step-status"[^>]*>All ranks; it begins before: \d+ bars are not drawn\.',
+        dumped(text, tmp_path),
+    )
 
 
 CAUSE = """

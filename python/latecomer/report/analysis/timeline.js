@@ -157,10 +157,11 @@ function found(event) {
   return bar ? { bar } : row < step.rows.length ? { row, time } : null;
 }
 function sayStep() {
+  const cut = step.cut ? `; it begins before: ${count(step.cut)} bars are not drawn` : "";
   const left = step.left ? `; ${count(step.left)} messages are not drawn` : "";
   const rows = step.rows.length < data.host.length ? `${step.rows.length} of ${count(data.host.length)} ranks: those that are late, are waited for or wait most, then evenly` : "all ranks";
   const away = picked.call === null || holds(step) ? "" : "The selected call is in none of these steps. ";
-  at("step-status").textContent = `${away}${rows[0].toUpperCase()}${rows.slice(1)}${left}. Point at a bar or an arrow, or use the keys, for what it is.`;
+  at("step-status").textContent = `${away}${rows[0].toUpperCase()}${rows.slice(1)}${cut}${left}. Point at a bar or an arrow, or use the keys, for what it is.`;
 }
 function say() {
   if (!focus) return sayStep();

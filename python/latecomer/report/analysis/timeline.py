@@ -84,6 +84,7 @@ class _Step:
         row[rows] = np.arange(len(rows))
         shown = np.flatnonzero(row[bars.rank] >= 0)
         start = float(self.begin[bars.rank].min())
+        cut = max(0, len(shown) - _BARS)
         if len(shown) > _BARS:  # the end of a step is where ranks wait
             in_order = shown[np.argsort(bars.end[shown], kind="stable")]
             shown, start = np.sort(in_order[-_BARS:]), float(bars.end[in_order[-_BARS - 1]])
@@ -107,6 +108,7 @@ class _Step:
         return {
             "name": self._name(),
             "from": seconds(start),
+            "cut": cut,  # bars that begin before it
             "unit": unit,
             "view": [-beside, _PARTS + beside],
             "rows": rows,
