@@ -246,6 +246,12 @@ def test_a_page_warns_of_wrong_results():
     assert "3 elements were wrong" in html.page([row("ring", wrong=3)], USED)
 
 
+def test_a_row_with_wrong_results_is_no_rival_of_the_best_one():
+    text = html.page([row("ring"), row("fast", elapsed_ms=9.9, wrong=3)], USED)
+    assert "no clear difference" not in text
+    assert "<b>ring</b> is fastest with 10.0 ms" in text
+
+
 @pytest.mark.parametrize(("speedup", "shown"), [(1.25, True), (None, False)])
 def test_a_column_that_would_be_empty_is_left_out(speedup, shown):
     rows = [row("ring", speedup_native=speedup), row("one", speedup_native=None)]

@@ -147,7 +147,9 @@ def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
     """
     row, names = best(block), _names(block)
     took, choice = f"{number(row.elapsed_ms)} ms", _choice(row)
-    near = [r for r in block if r is not row and r.elapsed_q1_ms <= row.elapsed_q3_ms]
+    near = [
+        r for r in block if r is not row and not r.wrong and r.elapsed_q1_ms <= row.elapsed_q3_ms
+    ]
     before, after = f"{delay_title(row)}: ", f"{choice} is fastest with {took}"
     if near:
         before += "no clear difference between "
