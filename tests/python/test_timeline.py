@@ -482,6 +482,7 @@ def test_the_address_keeps_the_selection(report, tmp_path):
     assert 'aria-pressed="true"' in document
     wrong = dumped(report, tmp_path, "#rank=99&place=-1&call=1.5")
     assert 'aria-pressed="true"' not in wrong
+    assert 'aria-pressed="true"' not in dumped(report, tmp_path, "#rank=&place=+")
 
 
 def page_of_gaps():

@@ -25,8 +25,8 @@ function mark() {
 function fromAddress() {
   const said = new URLSearchParams(location.hash.slice(1));
   for (const name of Object.keys(picked)) {
-    const value = said.has(name) ? Number(said.get(name)) : NaN;
-    picked[name] = Number.isInteger(value) && value >= 0 && value < limits[name] ? value : null;
+    const value = /^\d+$/.test(said.get(name)) ? Number(said.get(name)) : NaN;
+    picked[name] = value < limits[name] ? value : null;
   }
 }
 function fill(select, words, none) {
