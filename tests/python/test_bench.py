@@ -13,7 +13,7 @@ import latecomer
 import pytest
 from bench_helpers import QUICK, TWO, run
 from latecomer.core.compiled import core
-from latecomer.lab.bench import places
+from latecomer.lab.bench import job, places
 from latecomer.lab.cluster import LabSpec
 from latecomer.lab.results.statistics import COLUMNS, limit_of
 from latecomer.launch import program
@@ -410,3 +410,13 @@ def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, h
     late, network = [0.0] * (hosts - 1) + [1e-3], core.Network(idle)
     assert place.limit(asked)(late) == limit_of(asked, 1 << 20, network)(late)
     assert place.limit(asked)(late) < limit_of(asked, 1 << 20, core.Network("beta=1us"))(late)
+
+
+def test_progress_reads_what_was_added_to_the_samples(tmp_path):
+    file = tmp_path / "samples"
+    lines = job._Lines(file)
+    assert lines() == 0
+    file.write_text("a\nb\nc")
+    assert lines() == 2
+    file.write_text("xxxxx\nd\n")  # what was read is not read again
+    assert lines() == 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def measure(
         words += ["--network", place.costs] if place.costs else []
         say(_announcement(benchmark, job, seconds))
         total = 1 + len(job) * len(benchmark.algorithms)
-        with watched("measuring", total, lambda: _lines_of(output)):
+        with watched("measuring", total, _Lines(output)):
             trouble, code = _run(place, words, limit)
         return Outcome(_read(output, trouble), trouble, code, remarks)
 
@@ -124,11 +124,19 @@ def _announcement(benchmark: Benchmark, job: Sequence[Iteration], seconds: float
     return f"{algorithms} x ({lengths}) iterations, about {span(seconds)}"
 
 
-def _lines_of(path: Path) -> int:
-    try:
-        return path.read_bytes().count(b"\n")
-    except OSError:
-        return 0
+class _Lines:
+    """The number of lines of a growing file; each look reads what was added."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._lines, self._read = path, 0, 0
+
+    def __call__(self) -> int:
+        with suppress(OSError), self._path.open("rb") as file:
+            file.seek(self._read)
+            more = file.read()
+            self._read += len(more)
+            self._lines += more.count(b"\n")
+        return self._lines
 
 
 def make_result(
