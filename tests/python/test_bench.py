@@ -14,7 +14,7 @@ import pytest
 from bench_helpers import QUICK, TWO, run
 from latecomer.core.compiled import core
 from latecomer.lab.bench import job, places
-from latecomer.lab.cluster import LabSpec
+from latecomer.lab.cluster import LabError, LabSpec
 from latecomer.lab.results.statistics import COLUMNS, limit_of
 from latecomer.launch import program
 from latecomer.launch.mpi import short_library
@@ -410,6 +410,18 @@ def test_the_labs_plans_count_shared_cores_and_its_limit_does_not(monkeypatch, h
     late, network = [0.0] * (hosts - 1) + [1e-3], core.Network(idle)
     assert place.limit(asked)(late) == limit_of(asked, 1 << 20, network)(late)
     assert place.limit(asked)(late) < limit_of(asked, 1 << 20, core.Network("beta=1us"))(late)
+
+
+def test_a_rate_is_not_dropped_where_there_is_no_lab(monkeypatch, capsys):
+    def no_lab(_spec):
+        raise LabError("missing: unshare", "", "install it")
+
+    monkeypatch.setattr(places.cluster, "settle", no_lab)
+    monkeypatch.setattr(program, "of_any", lambda *_: Path("bench_openmpi"))
+    assert places.find_place(None, 4, None, 1, None).name == "local"
+    assert "plain local ranks" in capsys.readouterr().err
+    with pytest.raises(LabError, match="missing: unshare"):
+        places.find_place(None, 4, "200mbit", 1, None)
 
 
 def test_progress_reads_what_was_added_to_the_samples(tmp_path):

@@ -207,7 +207,7 @@ def find_place(
         try:
             return LabPlace(cluster.settle(spec), family, prefix, named)
         except cluster.LabError as error:
-            if where == "lab" or clock_skew is not None:
+            if where == "lab" or clock_skew is not None or rate is not None:
                 raise
             say(f"plain local ranks, since there is no emulated cluster: {error}")
     ranks = (nodes or _DEFAULT_NODES["local"]) * per_node
