@@ -77,10 +77,13 @@ def test_csv_cells_are_numbers_or_empty():
     assert (cells["delay_ms"], cells["speedup_ring"], cells["absorption_ms"]) == ("5", "", "-0.5")
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x"])
-def test_csv_cells_are_no_formulas(name):
+@pytest.mark.parametrize(("name", "cell"), [
+    ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@x", "'@x"), ("\t=1", "\ufffd=1"),
+    ("a\x1b[2J", "a\ufffd[2J"),
+])  # fmt: skip
+def test_csv_cells_are_no_formulas_and_have_no_control_characters(name, cell):
     cells = next(csv.DictReader(io.StringIO(table.csv_text([row(name, network=name)]))))
-    assert cells["algorithm"] == cells["network"] == f"'{name}"
+    assert cells["algorithm"] == cells["network"] == cell
 
 
 def test_json_has_rows_and_what_was_used():

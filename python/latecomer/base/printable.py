@@ -19,6 +19,12 @@ CONTROL = HALVES | dict.fromkeys(
 )  # fmt: skip
 
 
+def csv_cell(text: str) -> str:
+    """A text in a table's cell: spreadsheets execute cells that begin with = + - @."""
+    text = plain(text)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+
+
 def plain(text: str) -> str:
     """Without control characters: names come from programs, and may act on a terminal."""
     return text.translate(CONTROL)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ...base.printable import csv_cell
 from ...base.units import size
 from ...core.native_choices import MODELS
 from ..results.statistics import COLUMNS, Row
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-# A spreadsheet takes a cell that starts like this for a formula.
-_FORMULA = re.compile(r"[=+\-@\t\r]")
 _HEADINGS = (
     "elapsed",
     "quartiles",
@@ -187,7 +185,7 @@ def csv_text(rows: Sequence[Row]) -> str:
 def _csv_cell(value: object) -> object:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+    return csv_cell(value) if isinstance(value, str) else value
 
 
 def json_text(rows: Sequence[Row], used: Mapping[str, object]) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...base.printable import plain
+from ...base.printable import csv_cell
 from ...base.whole_files import fresh, fresh_text
 from .model import SERVED, UNKNOWN, Group, Side, Trace, TraceError
 from .table import OTHER, PROBE, RECEIVE, RUN, SEND
@@ -32,7 +32,6 @@ COLUMNS = {
     "algorithm": str, "served": str, "members": int, "waiting_s": float, "moving_s": float,
     "last_rank": int,
 }  # fmt: skip
-_FORMULA = ("=", "+", "-", "@")  # spreadsheets execute cells that begin so
 _STRETCH = 4096  # calls at once
 _MESSAGES = "messages"
 
@@ -54,14 +53,9 @@ def csv(trace: Trace, file: Path) -> None:
         writer = csv_module.writer(out)
         writer.writerow(columns)
         for table in _tables(trace):
-            shown = [list(map(_cell, table[name])) if COLUMNS[name] is str else table[name]
+            shown = [list(map(csv_cell, table[name])) if COLUMNS[name] is str else table[name]
                      for name in columns]  # fmt: skip
             writer.writerows(zip(*shown, strict=True))
-
-
-def _cell(text: str) -> str:
-    text = plain(text)
-    return "'" + text if text.startswith(_FORMULA) else text
 
 
 def parquet(trace: Trace, file: Path) -> None:
