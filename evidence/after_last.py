@@ -11,17 +11,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "python")]
-
-from latecomer import least_after_last, simulate  # noqa: E402
-from latecomer.base.output import progress_bar  # noqa: E402
+from latecomer import least_after_last, simulate
+from latecomer.base.output import progress_bar
 
 BETA = 8e-9
 MIB = 1 << 20

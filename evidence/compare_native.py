@@ -1,4 +1,4 @@
-"""Compares balanced all-reduces with the MPI libraries' own: python evidence/compare_native.py.
+"""Compares balanced all-reduces with the MPI libraries' own: evidence/compare_native.py.
 
 For every MPI library that is found (LATECOMER_MPI names folders of further ones), every number of
 hosts and every size one run of `latecomer bench`, in which the library's own all-reduce (`native`)
@@ -18,26 +18,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+from latecomer.core.compiled import core
+from latecomer.launch import mpi
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer.launch import mpi  # noqa: E402 - of this clone
-
 RESULTS = ROOT / "results" / "native"
 SIZES = ("1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB")
-BYTES = {"KiB": 1 << 10, "MiB": 1 << 20}
-
-
-def size_of(text: str) -> int:
-    """Bytes."""
-    return int(text[:-3]) * BYTES[text[-3:]]
 
 
 def iterations(size: str) -> int:
     """More for short vectors, whose times scatter more."""
-    if size_of(size) <= 64 << 10:
-        return 80
-    return 30 if size_of(size) < 1 << 20 else 12
+    count = core.parse_bytes("--sizes", size)
+    return 80 if count <= 64 << 10 else 30 if count < 1 << 20 else 12
 
 
 def environment(library: mpi.Family) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Compares the lab, the virtual network and SimGrid: python evidence/cross_check.py.
+"""Compares the lab, the virtual network and SimGrid: .venv/bin/python evidence/cross_check.py.
 
 Prints a Markdown table of times after the last arrival: measured in the lab, and what the virtual
 network and SimGrid say, as ratios to that. Both are given the lab's costs as the benchmark plans
@@ -13,20 +13,18 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import latecomer
+from latecomer.core.compiled import core
+from latecomer.lab import simgrid
+from latecomer.lab.bench.places import lab_costs
+from latecomer.lab.cluster import LabSpec
+from latecomer.launch import mpi
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-
-import latecomer  # noqa: E402 - of this clone
-from latecomer.lab import simgrid  # noqa: E402
-from latecomer.lab.bench.places import lab_costs  # noqa: E402
-from latecomer.lab.cluster import LabSpec  # noqa: E402
-from latecomer.launch import mpi  # noqa: E402
-
 RESULTS = ROOT / "results" / "cross"
 ALGORITHMS = ("ring", "segmented_ring", "generalized", "rabenseifner", "recursive_doubling",
               "two_tree", "sorted_linear_tree", "prereduced_ring")  # fmt: skip
 RANKS, SIZES, DELAYS_MS = (4, 8), ("64KiB", "4MiB"), (0, 400)
-BYTES = {"64KiB": 1 << 16, "4MiB": 1 << 22}
 RATE = 200_000_000
 PLATFORM = """<?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -73,7 +71,7 @@ def arguments(case: Case, network: str) -> dict:
     """Arguments of latecomer.simulate."""
     late = [0.0] * case.ranks
     late[1] = case.delay_ms / 1e3
-    count = BYTES[case.size] // 4
+    count = core.parse_bytes("size", case.size) // 4
     return {"ranks": case.ranks, "count": count, "network": network, "late": late}
 
 

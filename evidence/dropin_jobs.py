@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 import venv
 from collections import Counter
@@ -15,12 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from latecomer import algorithms
+from latecomer.launch import mpi, preload, processes
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer import algorithms  # noqa: E402 - of this clone
-from latecomer.launch import mpi, preload, processes  # noqa: E402
-
 CACHE = ROOT / "build" / "evidence"  # what is fetched and compiled; git ignores it
 OPENMPI5 = CACHE / "openmpi5"
 LIBRARIES = ("openmpi", "mpich", "openmpi5")

@@ -1,6 +1,6 @@
 """Measures an MPI library's own algorithms where a rank is late: for `latecomer rules export`.
 
-    python evidence/native_algorithms.py --mpi openmpi --nodes 8 --bytes 64KiB,1MiB \\
+    .venv/bin/python evidence/native_algorithms.py --mpi openmpi --nodes 8 --bytes 64KiB,1MiB \\
         --imbalance 0,4 --output rules.json
 
 Each algorithm of the library that has a counterpart of ours is forced by the library's variables,
@@ -14,20 +14,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer.core.compiled import core  # noqa: E402 - of this clone
-from latecomer.lab.bench import job  # noqa: E402
-from latecomer.lab.bench.places import Place, place_of  # noqa: E402
-from latecomer.lab.export.counterparts import MPICH, OPENMPI, Theirs  # noqa: E402
-from latecomer.lab.results.statistics import quartiles  # noqa: E402
-from latecomer.lab.tune.cells import Cell, Grid  # noqa: E402
-from latecomer.lab.tune.write import rules_of, write  # noqa: E402
+from latecomer.core.compiled import core
+from latecomer.lab.bench import job
+from latecomer.lab.bench.places import Place, place_of
+from latecomer.lab.export.counterparts import MPICH, OPENMPI, Theirs
+from latecomer.lab.results.statistics import quartiles
+from latecomer.lab.tune.cells import Cell, Grid
+from latecomer.lab.tune.write import rules_of, write
 
 OWN, SEGMENTS, WORTH = "native", 16, 0.97
 Times = dict[tuple[float, str], list[float]]  # by imbalance and algorithm, in seconds

@@ -22,19 +22,15 @@ import json
 import os
 import random
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from latecomer.core.compiled import core
+from latecomer.launch import mpi
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer.core.compiled import core  # noqa: E402 - of this clone
-from latecomer.launch import mpi  # noqa: E402
-
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = ("1KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 # Before each call the links of the lab rest until their bursts are full again, whoever used them.

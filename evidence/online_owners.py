@@ -1,6 +1,6 @@
 """All-reduces whose ranks are late at random, with the arrivals known beforehand and without.
 
-Usage: python evidence/online_owners.py [--draws 20] [--start-ups 3us,50us] [--ranks 5,8,16]
+    .venv/bin/python evidence/online_owners.py [--draws 20] [--start-ups 3us,50us] [--ranks 5,8,16]
 
 Times after the last arrival in units of M, the time of the whole vector on a link (16 MiB,
 1 Gbit/s): of each pattern the average and the worst last exit of all draws, and the mean exit.
@@ -10,18 +10,12 @@ Takes about ten minutes. evidence/results/online.md shows its averages.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "python")]
-
-from latecomer import simulate  # noqa: E402
-from latecomer.base.output import progress_bar  # noqa: E402
+from latecomer import simulate
+from latecomer.base.output import progress_bar
 
 BETA = 8e-9  # seconds a byte
 SIZE = 16 << 20  # bytes

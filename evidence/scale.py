@@ -11,26 +11,23 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from latecomer import least_after_last
+from latecomer.core.compiled import core
+from latecomer.lab import simgrid
+from latecomer.lab.options.arrivals import Pattern
+from latecomer.lab.results.statistics import Row
+from latecomer.lab.sweep.case import Case
+from latecomer.lab.sweep.engines import Virtual
+from latecomer.lab.sweep.sweep import Sweep
+from latecomer.lab.views import plot
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer import least_after_last  # noqa: E402
-from latecomer.core.compiled import core  # noqa: E402
-from latecomer.lab import simgrid  # noqa: E402
-from latecomer.lab.options.arrivals import Pattern  # noqa: E402
-from latecomer.lab.results.statistics import Row  # noqa: E402
-from latecomer.lab.sweep.case import Case  # noqa: E402
-from latecomer.lab.sweep.engines import Virtual  # noqa: E402
-from latecomer.lab.sweep.sweep import Sweep  # noqa: E402
-from latecomer.lab.views import plot  # noqa: E402
-
 MIB = 1 << 20
 SLOW = "alpha=50us,beta=8ns,gamma=0.1ns"  # 1 Gbit/s
 FAST = "alpha=3us,beta=0.08ns,gamma=0.1ns,memory=0.01ns"  # 100 Gbit/s; 100 GB/s in a node

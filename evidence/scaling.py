@@ -10,22 +10,19 @@ all algorithms some minutes.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from latecomer.core.compiled import core
+from latecomer.lab.options.arrivals import Pattern
+from latecomer.lab.results.statistics import Row
+from latecomer.lab.sweep.case import Case
+from latecomer.lab.sweep.engines import Virtual
+from latecomer.lab.sweep.sweep import Sweep, choose_algorithms
+from latecomer.lab.views import plot
+
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "python"))
-
-from latecomer.core.compiled import core  # noqa: E402
-from latecomer.lab.options.arrivals import Pattern  # noqa: E402
-from latecomer.lab.results.statistics import Row  # noqa: E402
-from latecomer.lab.sweep.case import Case  # noqa: E402
-from latecomer.lab.sweep.engines import Virtual  # noqa: E402
-from latecomer.lab.sweep.sweep import Sweep, choose_algorithms  # noqa: E402
-from latecomer.lab.views import plot  # noqa: E402
-
 NETWORK = core.Network("alpha=50us,beta=8ns,gamma=0.1ns")
 ALGORITHMS = "ring,recursive_doubling,rabenseifner,two_tree,fastest,openmpi-4.1,mpich-5.0"
 ELEMENT = 4  # bytes, float32
