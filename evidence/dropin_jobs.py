@@ -16,6 +16,9 @@ from typing import Any
 
 from latecomer import algorithms
 from latecomer.launch import mpi, preload, processes
+from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.lateness import Lateness
+from latecomer.report.trace import read
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / "build" / "evidence"  # what is fetched and compiled; git ignores it
@@ -163,6 +166,24 @@ def run(
         out, err = child.communicate()
         return Ended(124, time.monotonic() - begin, out, f"{err}\nno end within {deadline:g} s")
     return Ended(child.returncode, time.monotonic() - begin, out, err)
+
+
+def built(using: mpi.Family, code: str, program: Path) -> str:
+    """A program of this text."""
+    source = program.with_suffix(".c")
+    source.write_text(code)
+    words = [using.mpicc, "-g", "-O1", source, "-o", program, "-lpthread"]
+    subprocess.run(words, check=True, capture_output=True, text=True)
+    return str(program)
+
+
+def traced(using: mpi.Family, ranks: int, words: Sequence[str], folder: Path) -> Lateness:
+    """The job, with its calls and messages in the folder, which is read again later."""
+    launch = mpi.launch_command(using, ranks, words, allow_root=True)
+    variables = {"LATECOMER_TRACE": str(folder)}
+    command = preload.preloading(launch.command, preload.library(messages=True), variables)
+    subprocess.run(command, env=launch.env, check=True, timeout=120)
+    return analysed(read(folder))
 
 
 def reports(folder: Path, ranks: int) -> list[Any]:

@@ -12,16 +12,12 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import tempfile
 from pathlib import Path
 
 import dropin_jobs as jobs
-from latecomer.launch import mpi, preload
-from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
 from latecomer.report.analysis.lateness import Lateness
-from latecomer.report.trace import read
 
 KINDS = {
     "allreduce": "work(); MPI_Allreduce(a, b, 100, MPI_DOUBLE, MPI_SUM, all);",
@@ -168,30 +164,15 @@ def main() -> None:
         for kind in words.kinds or KINDS:
             folder = Path(name, kind.replace(" ", "-"))
             folder.mkdir()
-            program = _compiled(using, kind, folder)
-            run, *even = (_traced(using, words.ranks, [program, str(words.steps), how,
-                                                       f"{program}.out"], folder)
-                          for how in ("slow", "even", "even"))  # fmt: skip
+            code = CODE.replace("BODY", KINDS[kind].replace("} else {", "}\nelse {"))
+            program = jobs.built(using, code, folder / "program")
+            run, *even = (
+                jobs.traced(using, words.ranks, [program, str(words.steps), how, f"{program}.out"],
+                            Path(tempfile.mkdtemp(dir=folder)))
+                for how in ("slow", "even", "even"))  # fmt: skip
             ratios.append(_print_row(kind, run, even, words.ranks // 2))
     print(f"\nPredicted gain by the real one: mean {statistics.mean(ratios):.2f}, "
           f"{min(ratios):.2f} to {max(ratios):.2f}")  # fmt: skip
-
-
-def _compiled(using: mpi.Family, kind: str, folder: Path) -> str:
-    source, program = folder / "program.c", folder / "program"
-    source.write_text(CODE.replace("BODY", KINDS[kind].replace("} else {", "}\nelse {")))
-    compile_it = [using.mpicc, "-g", "-O1", source, "-o", program]
-    subprocess.run(compile_it, check=True, capture_output=True, text=True)
-    return str(program)
-
-
-def _traced(using: mpi.Family, ranks: int, words: list[str], folder: Path) -> Lateness:
-    launch = mpi.launch_command(using, ranks, words, allow_root=True)
-    trace = tempfile.mkdtemp(dir=folder)  # it is read again later
-    variables = {"LATECOMER_TRACE": trace}
-    command = preload.preloading(launch.command, preload.library(messages=True), variables)
-    subprocess.run(command, env=launch.env, check=True, timeout=120)
-    return analysed(read(Path(trace)))
 
 
 def _print_row(kind: str, run: Lateness, even: list[Lateness], slow: int) -> float:

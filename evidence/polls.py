@@ -13,16 +13,12 @@ meanwhile.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import tempfile
 from pathlib import Path
 
 import dropin_jobs as jobs
-from latecomer.launch import mpi, preload
-from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
 from latecomer.report.analysis.lateness import Lateness
-from latecomer.report.trace import read
 
 CODE = r"""
 #include <mpi.h>
@@ -100,25 +96,14 @@ def main() -> None:
     using = jobs.library("openmpi")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "polls.c").write_text(CODE)
-        program = folder / "polls"
-        compile_it = [using.mpicc, "-O1", folder / "polls.c", "-o", program, "-lpthread"]
-        subprocess.run(compile_it, check=True)
+        program = jobs.built(using, CODE, folder / "polls")
         print("| program | named | run | predicted without | measured without | error |")
         print("| --- | --- | --- | --- | --- | --- |")
         for case in CASES:
-            words = [str(program), *map(str, case), str(steps)]
-            slow, usual = (_traced(using, [*words, str(who)], folder / f"{who}{case}")
+            words = [program, *map(str, case), str(steps)]
+            slow, usual = (jobs.traced(using, RANKS, [*words, str(who)], folder / f"{who}{case}")
                            for who in (1, NOBODY))  # fmt: skip
             print(_row(case, slow, usual), flush=True)
-
-
-def _traced(using: mpi.Family, words: list[str], folder: Path) -> Lateness:
-    launch = mpi.launch_command(using, RANKS, words, allow_root=True)
-    variables = {"LATECOMER_TRACE": str(folder)}
-    command = preload.preloading(launch.command, preload.library(messages=True), variables)
-    subprocess.run(command, env=launch.env, check=True, timeout=120)
-    return analysed(read(folder))
 
 
 def _row(case: tuple[str, int, str], slow: Lateness, usual: Lateness) -> str:
