@@ -89,8 +89,8 @@ COMMON = Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1])
     ({"files": 1.0}, "rank", "Imbalance dominates"),
     ({"waiting": 0.1, "moving": 0.1}, "little", "Collectives take little"),
     ({"unknown": "why"}, "unclear", "Without arrivals"),
-    ({"unknown": "why", "known": False, "folder": "a"}, "lacking", "Without arrivals"),
-    ({"unknown": "why", "known": False, "folder": "a", "lacking": False}, "odd", "Without arri"),
+    ({"unknown": "why", "known": False, "folder": "a", "unclear": "lacking"}, "lacking", "Without arrivals"),
+    ({"unknown": "why", "known": False, "folder": "a", "unclear": "odd"}, "odd", "Without arri"),
 ])  # fmt: skip
 def test_the_remedy_and_the_verdict_follow_the_finding(changes, key, says):
     known = replace(COMMON, **changes)

@@ -329,7 +329,7 @@ ANSWERS = {
     "the network": {"moving": 100.0, "run": 110.0},
     "unknown": {"late": [], "hosts": [], "unknown": "the clocks are not good enough to tell who is "
                 "late: they are off by up to 12.3 ms, the lateness is 3.4 ms"},
-    "files": {"known": False, "lacking": True, "late": [], "hosts": [], "place": "", "folder": "traces",
+    "files": {"known": False, "unclear": "lacking", "late": [], "hosts": [], "place": "", "folder": "traces",
               "unknown": "the files of 17 ranks, such as 3, are missing, 1,234 of 2,345 calls cannot be used"},
 }  # fmt: skip
 

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from latecomer import cli
 from latecomer.base.output import say
+from latecomer.report.analysis.answer import answer
+from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import TraceError, Words, align, read
 from latecomer.report.trace import native_file as native
-from trace_helpers import HOSTILE, Files, append, arrivals_and_exits, group_of, made_up
+from latecomer.report.trace.table_export import csv
+from trace_helpers import HOSTILE, ZERO, Files, append, arrivals_and_exits, group_of, made_up
 
 
 @pytest.fixture
@@ -100,6 +103,48 @@ def test_a_clock_that_drifts_is_followed():
     found = align.apply(group, offsets)
     assert np.abs(found.arrival - arrival).max() <= offsets[1].error
     assert offsets[1].error < 0.01 < np.abs(arrival * rates - arrival).max() + 0.01
+
+
+def fill(path, dropped, left_out, end):
+    """Without the last calls of a file, which says that it had no room for so many."""
+    raw = bytearray(path.read_bytes())
+    header = np.frombuffer(raw, native.HEADER, 1)
+    header["used"] -= left_out
+    header["dropped"], header["end"] = dropped, ZERO + round(1e9 * end)
+    path.write_bytes(raw[: len(raw) - 64 * left_out])
+
+
+@pytest.mark.parametrize(("left_out", "longer"), [([0, 40, 0, 0], 1), ([0, 70, 0, 0], 1),
+                                                  ([0, 0, 0, 0], 5)])  # fmt: skip
+def test_time_after_files_are_full_counts_for_nothing(tmp_path, left_out, longer):
+    arrival, leave = arrivals_and_exits(100, 4)
+    folder = Files(4).write(tmp_path / "trace", arrival, leave)
+    whole = analysed(read(folder))
+    for rank, count in enumerate(left_out):
+        if count or longer > 1:
+            fill(folder / f"rank-{rank}.trace", 900, count, longer * leave[-1, rank])
+    found = analysed(read(folder))
+    last = 99 - max(left_out)
+    assert found.until == pytest.approx(leave[last].min() if longer > 1 else leave[last, 1])
+    assert found.known == pytest.approx((last + 1) / 100 / longer, rel=0.02)
+    assert found.waiting_share == pytest.approx(whole.waiting_share, rel=0.02)
+    said = answer(found)
+    assert said.who == "Rank 1 on host node1 is late."
+    assert "Calls are known until " in said.where
+    assert "set LATECOMER_TRACE_BYTES to more" in said.where
+    csv(found.trace, tmp_path / "calls.csv")
+    again = analysed(read(tmp_path / "calls.csv"))
+    assert again.waiting_share == pytest.approx(whole.waiting_share, rel=0.02)
+
+
+def test_files_that_are_full_early_name_nobody(tmp_path):
+    arrival, leave = arrivals_and_exits(100, 4)
+    folder = Files(4).write(tmp_path / "trace", arrival, leave)
+    for rank in range(4):
+        fill(folder / f"rank-{rank}.trace", 1900, 0, 20 * leave[-1, rank])
+    said = answer(analysed(read(folder)))
+    assert said.who == "Nobody is named: calls are known of the first 5.0 % of the time only."
+    assert said.next.startswith("Set LATECOMER_TRACE_BYTES to more")
 
 
 def test_clocks_that_nothing_connects_are_not_comparable():

@@ -83,7 +83,7 @@ def finding(facts: Facts) -> str:
     if not facts.known and not facts.folder:
         return "little"  # all ranks told what they did, and there was nothing to look at
     if facts.unknown:
-        return facts.unclear if facts.known else "lacking" if facts.lacking else "odd"
+        return facts.unclear
     if facts.waiting + facts.moving < LITTLE * facts.run:
         return "little"
     if facts.moving >= CLEAR * facts.waiting:

@@ -33,7 +33,8 @@ def analysed(
     `skip` None: without the first call if it dominates, as it does where a program's ranks begin
     at different times. Raises UserError if no call is left.
     """
-    until = min(trace.messages.until if trace.messages is not None else np.inf, end)
+    messages = trace.messages
+    until = min(trace.until, messages.until if messages is not None else np.inf, end)
     known = 1.0 if until == end else _known_part(trace, start, until, end)
     if start > 0 or np.isfinite(until):
         trace = between(trace, start, until if known > 0 else end)
@@ -43,9 +44,9 @@ def analysed(
 
 
 def _known_part(trace: Trace, start: float, until: float, end: float) -> float:
-    """The part of that time in which messages are known; 0: nothing of the trace is in it.
+    """The part of that time in which all is known; 0: nothing of the trace is in it.
 
-    Without messages waiting would be taken for computation.
+    Without calls or messages waiting would be taken for computation.
     """
     messages = trace.messages
     entered = [*map(_entered, trace.groups), messages.receive.posted if messages else np.zeros(0)]

@@ -36,7 +36,7 @@ _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
 # What a trace without messages does not tell of a program.
 _UNSEEN = f"{NON_BLOCKING}, {BESIDE}"
-_TOO_LITTLE = 0.1  # of the run: if messages are known of less, nobody is named
+_TOO_LITTLE = 0.1  # of the run: if calls or messages are known of less, nobody is named
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,9 @@ class Facts:
     place: str = ""  # where most of that is lost, as in "allreduce of 1 MiB at main (app.c:42)"
     place_share: float | None = None  # of the cost (or the waiting, if nobody is late) there
     one_place: bool = False  # nobody is late, and `place` stands out among several
-    known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`, ...
-    lacking: bool = True  # ... since files of ranks are missing
+    known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`
     unknown: str = ""  # why nothing can be said of who is late, as a sentence ...
-    unclear: str = "unclear"  # ... and the key of the remedy, if the calls are known
+    unclear: str = "unclear"  # ... and the key of the remedy
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not measured
     folder: str = ""  # of the trace; empty: none
@@ -100,11 +99,11 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     by_messages = found.origin is not None and found.origin.waits > 0
     complete = sum(group.complete for group in found.groups)
     if found.incomplete > complete:
-        told = _without_most_calls(common, missing, found.incomplete, complete)
+        told = _without_most_calls(common, found, missing, complete)
         return replace(told, unknown=trace.hang or told.unknown)
     if found.origin is not None and by_messages:
         told = _facts_of_origin(found, found.origin, common)
-        told = _unless_unseen(told, found, found.origin)
+        told = _unless_unseen(told, found)
         return replace(told, remarks=common.remarks) if told.unknown else told
     shared = [group.group.members for group in found.groups if group.complete]
     late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
@@ -123,7 +122,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
             named = replace(named, lateness=where.lateness, last_share=where.last_share,
                             calls=where.calls, of_two=where.of_two)  # fmt: skip
     named = unless_unclear(named, found.clock_error, _spread(found))
-    return named if found.origin is None else _unless_unseen(named, found, found.origin)
+    return _unless_unseen(named, found)
 
 
 def _on_files(found: Lateness) -> float:
@@ -148,14 +147,19 @@ def simulated(named: Facts, answers: WhatIf | None) -> Facts:
     return named
 
 
-def _without_most_calls(common: Facts, missing: list[int], left: int, used: int) -> Facts:
+def _without_most_calls(common: Facts, found: Lateness, missing: list[int], used: int) -> Facts:
     """Who is late in the few calls that remain may be anybody: they are those of some groups."""
+    left, full = found.incomplete, found.trace.dropped > 0
     if used:
         why = f"{left:,} of {left + used:,} calls cannot be used"
     else:
         why = f"none of the {left:,} calls can be used"
-    why = f"{_files_of(missing)}, {why}" if missing else f"{why}: not all their ranks tell them"
-    return replace(common, known=False, lacking=bool(missing), unknown=why, remarks=())
+    if missing:
+        why = f"{_files_of(missing)}, {why}"
+    else:
+        why += ": files were full" if full else ": not all their ranks tell them"
+    unclear = "lacking" if missing else "short" if full else "odd"
+    return replace(common, known=False, unclear=unclear, unknown=why, remarks=())
 
 
 def _files_of(missing: list[int]) -> str:
@@ -271,15 +275,16 @@ def unless_unclear(named: Facts, error: float, spread: float = 0.0) -> Facts:
     return _nobody(named, unknown, "unclear")
 
 
-def _unless_unseen(named: Facts, found: Lateness, begun: Origin) -> Facts:
+def _unless_unseen(named: Facts, found: Lateness) -> Facts:
     """Nobody is named where what is not in the trace may decide who is."""
-    unknown = float(begun.unknown.sum())
-    why = ""
     if named.unknown:
         return named
     if found.known < _TOO_LITTLE:
-        return _nobody(named, f"messages are known of the first {percent(found.known)} of the time "
-                       "only", "short")  # fmt: skip
+        return _nobody(named, f"{_full_of(found)} are known of the first {percent(found.known)} of "
+                       "the time only", "short")  # fmt: skip
+    if found.origin is None:
+        return named
+    unknown, why = float(found.origin.unknown.sum()), ""
     # Where nobody would be named anyway, little of it is worth no word.
     least = (FLOOR if named.late else LITTLE) * named.run
     if unknown >= SHARE * named.run or unknown > max(named.waiting, least):
@@ -290,6 +295,11 @@ def _unless_unseen(named: Facts, found: Lateness, begun: Origin) -> Facts:
         why = ("it depends on what ranks did between calls that test in vain, such as MPI_Test: "
                "wait, or compute")  # fmt: skip
     return _nobody(named, why, "unseen") if why else named
+
+
+def _full_of(found: Lateness) -> str:
+    """What the files had no room for."""
+    return "calls" if found.until == found.trace.until else "messages"
 
 
 def _nobody(named: Facts, why: str, unclear: str) -> Facts:
@@ -327,8 +337,9 @@ def _kinds(found: Lateness) -> str:
 def _remarks(found: Lateness) -> list[str]:
     told = []
     if found.known < 1:
-        told.append(f"Messages are known until {seconds(found.until)} after the start, and so only "
-                    "that part was looked at: set LATECOMER_TRACE_BYTES to more.")  # fmt: skip
+        told.append(f"{_full_of(found).capitalize()} are known until {seconds(found.until)} after "
+                    "the start, and so only that part was looked at: set LATECOMER_TRACE_BYTES to "
+                    "more.")  # fmt: skip
     if found.skipped:
         calls = f"the first {found.skipped} calls" if found.skipped > 1 else "the first call"
         told.append(f"Without {calls}, where ranks waited {seconds(found.skipped_waiting)} more.")

@@ -34,6 +34,7 @@ def facts_of_job(
         remarks=_remarks(job),
         known=job["told"] > 0,
         unknown="" if job["told"] else _why_unknown(job),
+        unclear="lacking",
     )
     if not job["told"]:
         return common

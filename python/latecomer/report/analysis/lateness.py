@@ -99,7 +99,7 @@ class Lateness:
     skipped_waiting: float = 0.0  # ... and the waiting of all ranks in them, seconds
     code: Mapping[str, str] = field(default_factory=dict)  # function and line of sites, if known
     origin: Origin | None = None  # None: messages were not measured
-    known: float = 1.0  # `trace` is the part of the time asked for in which messages are known ...
+    known: float = 1.0  # `trace` is the part of the time asked for in which all is known, ...
     until: float = np.inf  # ... until then, in seconds
     idle: Origin | None = None  # the same, had ranks waited between calls that test in vain
 

@@ -83,7 +83,7 @@ REMEDIES = {
     ),
     "short": Remedy(
         "nobody is named, because the files were full before most of the run",
-        "more messages than the files have room for",
+        "more calls or messages than files have room for",
         "set LATECOMER_TRACE_BYTES to more, or trace fewer steps",
         TRACE,
     ),

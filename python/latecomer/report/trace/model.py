@@ -327,7 +327,8 @@ class Trace:
     clock: str  # how times of different ranks are comparable, for people
     clock_error: NDArray[np.float64]  # by rank: seconds, a bound; NaN: not known
     pids: Sequence[int] = ()  # by rank; empty: not known
-    dropped: int = 0  # calls that the writer had no room for
+    dropped: int = 0  # calls that the writer had no room for ...
+    until: float = np.inf  # ... seconds: from then on some of a rank may be missing
     inputs: Sequence[Path] = ()  # the files that were read
     remarks: Sequence[str] = field(default=())  # what a reader must know, for people
     started: float = 0.0  # the time 0, in seconds since 1970; 0: not known

@@ -96,11 +96,16 @@ def _one_a_rank(files: Sequence[File], left: LeftOut) -> dict[int, File]:
 def _span(file: File) -> Span:
     """From the begin that the file tells to its end, or to that of its last call or message."""
     begin, end = int(file.header["begin"]), int(file.header["end"])
-    if not end:
-        last = (int(own["end"].max(initial=begin)) for own in (file.messages, file.others))
-        end = max(begin, file.last_exit, *last)
+    end = end or _last(file)
     clock = int(file.header["clock"]) or f"rank {file.header['rank']}"
     return Span(clock, begin * _NS, end * _NS, int(file.header["real"]) * _NS)
+
+
+def _last(file: File) -> int:
+    """The end of all that the file holds, in nanoseconds; its begin if it holds nothing."""
+    begin = int(file.header["begin"])
+    last = (int(own["end"].max(initial=begin)) for own in (file.messages, file.others))
+    return max(begin, file.last_exit, *last)
 
 
 # ---- all files
@@ -160,6 +165,8 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         return offsets[rank].apply((times - zero) * _NS) - start
 
     messages = messages_of(files, words, seconds, error)
+    until = min((float(seconds(rank, np.array([_last(file)]))[0]) for rank, file in files.items()
+                 if file.header["dropped"]), default=np.inf)  # fmt: skip
     return Trace(
         source=text_of(str(folder), 4096),
         format=f"{'NCCL, ' if of_device else ''}latecomer {VERSION}",  # no MPI program
@@ -172,6 +179,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         clock_error=error,
         pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
+        until=until,
         inputs=[file.path for file in files.values()],
         remarks=[*remarks, *remarks_on(messages), *left.remarks()],
         started=(zero + int(first.header["real"])) * _NS + start,

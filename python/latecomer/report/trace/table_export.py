@@ -133,9 +133,13 @@ def _table(count: int, **columns: Any) -> Table:
 
 
 def _runs(trace: Trace) -> Table:
-    """When each rank began and ended, its host, and the error of its clock."""
+    """When each rank began and ended, its host, and the error of its clock.
+
+    The run ends where the files were full: later waiting would be taken for computation.
+    """
+    leave = np.minimum(trace.end, trace.until)
     return _table(trace.ranks, operation=RUN, rank=list(range(trace.ranks)), host=trace.hosts,
-                  arrive=trace.begin, leave=trace.end, clock_error=trace.clock_error)  # fmt: skip
+                  arrive=trace.begin, leave=leave, clock_error=trace.clock_error)  # fmt: skip
 
 
 def calls_of(trace: Trace, group: Group, name: str) -> Iterator[Table]:
