@@ -5,6 +5,7 @@ import pytest
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace import read
 from latecomer.report.watch import tail, window
+from latecomer.report.watch.sentences import sentence
 from latecomer.report.watch.watcher import Watcher
 from latecomer.report.watch.window import Window
 from trace_helpers import Files
@@ -108,9 +109,12 @@ def test_windows_match_messages_as_the_whole_trace_does(tmp_path, seed, monkeypa
     assert sum(map(len, left)) < 30
 
 
-def test_a_victim_is_not_named(tmp_path):
-    """Rank 1 is late for all others, since it waits for rank 0's message each time."""
-    files, folder = Messages(3), tmp_path / "trace"
+def handed_on(folder):
+    """Rank 1 is late for all others, since it waits for rank 0's message each time.
+
+    Returns the end of the job.
+    """
+    files = Messages(3)
     work = np.full((600, 3), 0.01)
     work[:, 0], work[:, 1] = 0.03, 0.031  # rank 1 gets its message when rank 0 has worked
     arrival, leave = loop(work)
@@ -132,11 +136,33 @@ def test_a_victim_is_not_named(tmp_path):
             body.append(call)
         header["messages"], header["used"], header["end"] = 1, len(body), 0
         path.write_bytes(header.tobytes() + b"".join(body))
-    end = float(leave.max())
-    with Watcher(folder, lambda: 0.0, lambda: Files.STARTED + end) as watcher:
+    return float(leave.max())
+
+
+def test_a_victim_is_not_named(tmp_path):
+    end = handed_on(tmp_path)
+    with Watcher(tmp_path, lambda: 0.0, lambda: Files.STARTED + end) as watcher:
         view = watcher.look()
     assert view.late == (0,)
     assert view.now.waits[1] > 0.3
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_without_room_for_messages_nobody_is_named(tmp_path, full):
+    """Else it would be the victim: of the messages it waits for there are no records."""
+    end = handed_on(tmp_path)
+    for rank in range(2):
+        path = tmp_path / f"rank-{rank}.trace"
+        raw = bytearray(path.read_bytes())
+        header = np.frombuffer(raw, native.HEADER, 1)
+        header["first_lost"], header["messages_lost"] = 900, 800
+        header["limit"] = len(raw) * 4 // 3 if full else 4 * len(raw)
+        path.write_bytes(raw)
+    with Watcher(tmp_path, lambda: 0.0, lambda: Files.STARTED + end) as watcher:
+        view = watcher.look()
+    if full:
+        assert sentence(view).startswith("Nobody is named: the files of ranks 0 and 1 are full")
+    assert view.late == (() if full else (0,))
 
 
 def test_a_program_that_makes_messages_alone_after_its_first_collectives(tmp_path):

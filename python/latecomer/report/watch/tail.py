@@ -97,6 +97,13 @@ class Tail:
         return self.header is not None and int(self.header["end"]) != 0
 
     @property
+    def full(self) -> bool:
+        """The file has no more room for calls, or lacks messages since it has none for these."""
+        size = native.HEADER.itemsize + int(self.header["used"]) * _BYTES
+        room = int(self.header["limit"]) // 4 * 3  # as room_for_messages in src/trace/records.hpp
+        return bool(self.header["dropped"] or (self.header["first_lost"] and size >= room))
+
+    @property
     def last(self) -> int:
         """The last time that is known of the rank, in nanoseconds of its clock."""
         done = _done(self.recent)

@@ -127,10 +127,10 @@ class Window:
             trace = native.joined(folder, seen.files, left)
             # Where records were left out, the window begins when it does on all ranks.
             start = _common_begin(trace, [rank for rank, tail in seen.tails.items() if tail.cut])
-            full = [rank for rank, tail in seen.tails.items() if tail.header["dropped"]]
+            full = [rank for rank, tail in seen.tails.items() if tail.full]
             if full:
-                seen.why = (f"the files of {ranks_said(full)} are full, and have no later calls: "
-                            "set LATECOMER_TRACE_BYTES to more")  # fmt: skip
+                seen.why = (f"the files of {ranks_said(full)} are full, and lack later calls or "
+                            "messages: set LATECOMER_TRACE_BYTES to more")  # fmt: skip
                 return
             seen.found = analysed(trace, skip=0, start=start)
         except TraceError as error:
