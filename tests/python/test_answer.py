@@ -155,6 +155,14 @@ def test_of_ranks_that_share_no_call_each_team_has_its_late_one():
     assert teams([]) == []
 
 
+def test_very_many_teams_are_found():
+    """Set by set this takes hours."""
+    pairs = np.arange(40_000, dtype=np.int32).reshape(-1, 2)
+    assert teams(pairs) == [2] * len(pairs)
+    chain = np.stack([np.arange(39_999), np.arange(1, 40_000)], axis=1)
+    assert teams(chain) == teams(chain[::-1]) == [40_000]
+
+
 def test_of_two_ranks_one_is_late_after_the_other():
     """Their median is halfway, so that half of the lateness would be told."""
     words, work = Words(), np.full((12, 2), 0.02)

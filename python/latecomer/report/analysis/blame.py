@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -61,12 +62,18 @@ def late_ranks(
 
 def teams(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> list[int]:
     """The sizes of the sets of ranks that share no call, from the members of each group."""
-    found: list[set[int]] = []
+    above: dict[int, int] = {}  # by rank, one of its team: itself if it stands for the team
+
+    def top(rank: int) -> int:
+        while above[rank] != rank:
+            above[rank] = rank = above[above[rank]]
+        return rank
+
     for members in dict.fromkeys(tuple(map(int, each)) for each in groups):
-        team = set(members)
-        apart = [other for other in found if other.isdisjoint(team)]
-        found = [*apart, team.union(*(other for other in found if other not in apart))]
-    return [len(team) for team in found]
+        for rank in members:
+            above.setdefault(rank, rank)
+            above[top(rank)] = top(members[0])
+    return list(Counter(map(top, above)).values())
 
 
 def waiters(waiting: Floats, late: Sequence[int]) -> int:
