@@ -333,6 +333,27 @@ def test_the_report_names_culprits_of_all_kinds():
     assert right["ours"] == max(right.values())
 
 
+def parts_of_a_job(work):
+    """Ranks 0 to 3, of which rank 1 is slow, and six with other work share no call."""
+    for rank in range(10):
+        members = tuple(range(4)) if rank < 4 else tuple(range(4, 10))
+        compute = SLOW if rank == 1 else USUAL if rank < 4 else work
+        yield [each for _ in range(STEPS) for each in (("compute", compute),
+                                                       ("allreduce", members))]  # fmt: skip
+
+
+@pytest.mark.parametrize("work", [USUAL / 5, USUAL, SLOW, 2 * SLOW])
+def test_a_rank_is_compared_with_those_that_it_shares_calls_with(work):
+    found = analysed(Played(list(parts_of_a_job(work))).trace())
+    told = facts(found)
+    assert told.late == [1]
+    assert told.place.startswith("computation after the allreduce")
+    np.testing.assert_allclose(found.origin.cost, [0, told.cost, *8 * [0]])
+    np.testing.assert_allclose(told.cost, 3 * STEPS * (SLOW - USUAL))
+    shorter = STEPS * (SLOW - max(USUAL, work))
+    assert told.saved == (pytest.approx(shorter) if shorter > 0 else None)
+
+
 def delays(rank, seed):
     """Each step may be longer by chance, whichever rank it is."""
     own = random.Random(f"{seed} {rank}")

@@ -29,7 +29,7 @@ def random_events(own):
     return start, events, step
 
 
-def parts(start, events, step):
+def parts(start, events, step, team):
     """The excess and the distance from the mean of each computation, in seconds."""
     ranks, count = len(start), len(events.rank)
     since, after, turns = start.tolist(), [(0, False)] * ranks, defaultdict(int)
@@ -39,7 +39,7 @@ def parts(start, events, step):
         rank = int(events.rank[at])
         spent[at] = max(float(events.begin[at]) - since[rank], 0.0)
         where = (int(step[at]), after[rank])
-        alike[where, turns[rank, where]].append(at)
+        alike[team[rank], where, turns[rank, where]].append(at)
         turns[rank, where] += 1
         total[int(step[at]), rank] += spent[at]
         since[rank], after[rank] = events.end[at], (events.place[at], events.source[at] == SEND)
@@ -51,12 +51,13 @@ def parts(start, events, step):
             mean[at] = np.mean(spent[some])
     excess = np.zeros(count)
     for each in {int(s) for s in step}:
-        typical = sorted(total[each, rank] for rank in range(ranks))[(ranks - 1) // 2]
         for rank in range(ranks):
+            mates = [mate for mate in range(ranks) if team[mate] == team[rank]]
+            typical = sorted(total[each, mate] for mate in mates)[(len(mates) - 1) // 2]
             own = [at for at in range(count) if (step[at], events.rank[at]) == (each, rank)]
             beyond, whole = max(total[each, rank] - typical, 0.0), sum(longer[own])
             left = {at: spent[at] - longer[at] for at in own}
-            sums = [total[each, one] for one in range(ranks) if total[each, one] > 0]
+            sums = [total[each, one] for one in mates if total[each, one] > 0]
             even = np.mean(sums) if sums else 0.0
             for at in own:
                 excess[at] = longer[at] * min(beyond / whole, 1.0) if whole else 0.0
@@ -70,9 +71,11 @@ def test_the_excess_is_that_of_the_slow_one_and_adds_up():
     for _ in range(200):
         seed = random.randrange(1 << 30)
         print("seed", seed)
-        start, events, step = random_events(random.Random(seed))
-        found = Steps(start, events)
-        spent, excess, apart = parts(start, events, step)
+        own = random.Random(seed)
+        start, events, step = random_events(own)
+        team = np.array([own.randint(0, 1) for _ in start])
+        found = Steps(start, events, team)
+        spent, excess, apart = parts(start, events, step, team)
         np.testing.assert_array_equal(found.step, step)
         np.testing.assert_allclose(found.spent, spent, atol=1e-9)
         np.testing.assert_allclose(found.part * spent, excess, atol=1e-9)

@@ -62,6 +62,11 @@ def late_ranks(
 
 def teams(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> list[int]:
     """The sizes of the sets of ranks that share no call, from the members of each group."""
+    return list(Counter(team_of(groups).values()).values())
+
+
+def team_of(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> dict[int, int]:
+    """By rank a number of its set: a rank of it, the same for all."""
     above: dict[int, int] = {}  # by rank, one of its team: itself if it stands for the team
 
     def top(rank: int) -> int:
@@ -73,7 +78,7 @@ def teams(groups: Iterable[Sequence[int] | NDArray[np.int32]]) -> list[int]:
         for rank in members:
             above.setdefault(rank, rank)
             above[top(rank)] = top(members[0])
-    return list(Counter(map(top, above)).values())
+    return {rank: top(rank) for rank in above}
 
 
 def waiters(waiting: Floats, late: Sequence[int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -174,15 +175,20 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
     hosts = found.trace.hosts
     waiting = float(begun.waiting.sum())
     late, host = _late(begun, hosts, common.run)
-    saved = begun.graph.saved(begun.graph.without(late)) if late else 0.0
-    if saved < FLOOR * found.run_seconds:
-        late, host = [], False
+    saved, least = 0.0, FLOOR * found.run_seconds
+    if late:
+        graph = begun.graph
+        ahead = graph.replay(graph.without(late))[0][2]
+        saved = graph.earlier(ahead)
+        # Their team may end before others do.
+        if max(graph.earlier(ahead, graph.team == graph.team[rank]) for rank in late) < least:
+            late, host = [], False
     named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
                     remarks=[*_handed_on(begun, late, common.run), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
         # Algorithms of latecomer take longer without the lateness that they use: see `simulated`.
-        clear = begun.graph.unclear[0] <= TRUSTED and not found.trace.handled
+        clear = begun.graph.unclear[0] <= TRUSTED and not found.trace.handled and saved >= least
         named = replace(named, saved=saved if clear else None, elapsed=found.run_seconds,
                         cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
@@ -201,7 +207,7 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
 def _late(begun: Origin, hosts: Sequence[str], run: float) -> tuple[list[int], bool]:
     """The ranks to be named, and whether they are a host's."""
     # By what they compute longer: of two slow ranks that follow each other one hides the other's.
-    late, host = late_ranks(begun.excess, hosts)
+    late, host = late_ranks(begun.excess, hosts, _teams(begun))
     cost = begun.cost[late].sum()
     if cost < SHARE * begun.cost.sum() or cost < FLOOR * run:
         return [], False
@@ -221,7 +227,12 @@ def _by_chance(begun: Origin, hosts: Sequence[str], late: Sequence[int]) -> bool
     mixed = mixed[np.argsort(rank[mixed], kind="stable")]
     halves = (np.asarray(np.bincount(rank[half], excess[half], len(hosts)), float)
               for half in (mixed[::2], mixed[1::2]))  # fmt: skip
-    return any(late_ranks(half, hosts)[0] != late for half in halves)
+    return any(late_ranks(half, hosts, _teams(begun))[0] != late for half in halves)
+
+
+def _teams(begun: Origin) -> list[int]:
+    """The sizes of the sets of ranks that share no call, and no message."""
+    return list(Counter(begun.graph.team[begun.graph.present].tolist()).values())
 
 
 def computation(call: str, at: str) -> str:

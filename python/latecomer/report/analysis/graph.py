@@ -10,6 +10,7 @@ import numpy as np
 
 from ...core.compiled import core
 from ..trace.model import Trace
+from .blame import team_of
 from .events import OTHER, PROBE, Events, Place, Places, Posts, gathered
 from .sample import represented
 from .steps import Steps
@@ -39,6 +40,7 @@ class Graph:
     computed: Floats  # (steps, ranks), in seconds
     beyond: Floats  # how much of it is excess
     present: NDArray[np.int64]  # the ranks that are in any call
+    team: NDArray[np.int64]  # (ranks,) a number, the same for ranks that share calls or messages
     places: Sequence[Place]
     number: NDArray[np.int64]  # of each call in the job, in the order in which they were gathered
     first_of: Mapping[int, int]  # by a group's place in the trace: its first call in that order
@@ -143,9 +145,10 @@ class Graph:
         """Seconds by which the run is shorter, by the same words as replay()."""
         return self.earlier(self.replay(less, moving)[0][2])
 
-    def earlier(self, ahead: Floats) -> float:
-        """The same, if ranks leave their last calls so much earlier."""
-        return self.times * float(self.last.max() - (self.last - ahead).max())
+    def earlier(self, ahead: Floats, ranks: Any = slice(None)) -> float:
+        """The same of these ranks, if they leave their last calls so much earlier."""
+        last = self.last[ranks]
+        return self.times * float(last.max() - (last - ahead[ranks]).max())
 
 
 def graph_of(trace: Trace) -> Graph:
@@ -156,7 +159,8 @@ def graph_of(trace: Trace) -> Graph:
     events, posts, awaited = found.events, found.posts, found.awaited
     earliest = float(events.begin.min(initial=np.inf))
     begin = np.where(np.isfinite(trace.begin), trace.begin, earliest).astype(float)
-    steps = Steps(begin, events)
+    team = _teams(trace)
+    steps = Steps(begin, events, team)
     columns = {
         "rank": events.rank, "begin": events.begin, "end": events.end, "place": events.place,
         "cause": events.cause, "others_first": awaited.others.first,
@@ -188,6 +192,7 @@ def graph_of(trace: Trace) -> Graph:
         computed=steps.time,
         beyond=steps.beyond,
         present=steps.present,
+        team=team,
         places=places.known,
         number=found.number,
         first_of=found.first_of,
@@ -195,6 +200,18 @@ def graph_of(trace: Trace) -> Graph:
         length=len(order),
         shared=found.shared,
     )
+
+
+def _teams(trace: Trace) -> NDArray[np.int64]:
+    """By rank a number, the same for ranks that share calls or messages, if through others."""
+    shared = [group.members for group in (*trace.groups, *trace.overlapping) if len(group)]
+    if (messages := trace.messages) is not None:
+        pairs = np.unique(messages.send.rank.astype(np.int64) * trace.ranks + messages.receive.rank)
+        shared += list(np.stack(np.divmod(pairs, trace.ranks), axis=1))
+    found = np.arange(trace.ranks)
+    for rank, number in team_of(shared).items():
+        found[rank] = number
+    return found
 
 
 def _by_time(events: Events, posts: Posts) -> NDArray[np.int64]:

@@ -2,9 +2,9 @@
 
 A step is the time between two collectives in which all ranks wait for each other; where there are
 none, an equal share of each rank's calls. A rank's *excess* is its computation in a step beyond
-that of the lower median rank. It lies where the rank computes longer than the lower median rank
-after the same call, in a loop in the same turn; the rest in proportion in all its computation of
-the step.
+that of the lower median rank of its team: of the ranks that share calls or messages. It lies where
+the rank computes longer than the lower median rank after the same call, in a loop in the same turn;
+the rest in proportion in all its computation of the step.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..trace.model import rows_of
 from .events import Events
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ _SHARES = 64  # steps of equal shares of the calls, where no collective is of al
 class Steps:
     """Computation of each rank by step, and the part of it that is excess."""
 
-    def __init__(self, start: Floats, events: Events) -> None:
+    def __init__(self, start: Floats, events: Events, team: NDArray[np.int64]) -> None:
+        """`team`: of each rank a number, the same for ranks of one team."""
         ranks = len(start)
         order = np.argsort(events.rank, kind="stable")
         rank, begin, end = events.rank[order], events.begin[order], events.end[order]
@@ -43,12 +45,15 @@ class Steps:
         self.time = time = np.zeros((steps, ranks))
         np.add.at(time, (own, rank), computed)
         self.present = present = np.flatnonzero(np.bincount(rank, minlength=ranks))
-        self.beyond = np.zeros((steps, ranks))
-        if len(present) > 1:
-            some = time[:, present]
-            half = (len(present) - 1) // 2
+        self.beyond, self.mean = np.zeros((steps, ranks)), np.zeros((steps, ranks))
+        for _, at in rows_of(team[present]):
+            mates = present[at]
+            some = time[:, mates]
+            half = (len(mates) - 1) // 2
             typical = np.partition(some, half, axis=1)[:, half : half + 1]
-            self.beyond[:, present] = np.clip(some - typical, 0.0, None)
+            self.beyond[:, mates] = np.clip(some - typical, 0.0, None)
+            computing = np.maximum((some > 0).sum(axis=1), 1)
+            self.mean[:, mates] = (some.sum(axis=1) / computing)[:, None]
         after = np.where(first, 0, np.concatenate([[0], events.place[order]])[:-1])
         sent = np.concatenate([[0], events.sends[order]])[:-1]  # which is another place
         # Figures of the computation before each event.
@@ -56,7 +61,7 @@ class Steps:
         self.spent, self.part, self.apart = (np.empty(len(own)) for _ in range(3))
         self.step[order], self.after[order], self.spent[order] = own, after, computed
         places = 2 * after + np.where(first, 0, sent)
-        found = self._parts(computed, rank, own, places)
+        found = self._parts(computed, rank, own, places, team[rank])
         self.part[order], self.apart[order] = found
 
     def _parts(
@@ -65,14 +70,17 @@ class Steps:
         rank: NDArray[np.int64],
         step: NDArray[np.int64],
         after: NDArray[np.int64],
+        team: NDArray[np.int64],
     ) -> tuple[Floats, Floats]:
         """The part of each computation that is excess, and the one that is beyond the mean of those
-        after the same call, in the same turn, evened so that ranks have equal sums in each step.
+        after the same call, in the same turn, evened so that ranks of a team have equal sums in
+        each step.
 
-        `after`: the place of the call before it.
+        `after`: the place of the call before it; `team`: of its rank.
         """
         turn = _turns(rank, step, after)
-        alike = (step * (after.max(initial=0) + 1) + after) * (turn.max(initial=0) + 1) + turn
+        alike = (team * (step.max(initial=0) + 1) + step) * (after.max(initial=0) + 1) + after
+        alike = alike * (turn.max(initial=0) + 1) + turn
         order = np.lexsort((computed, alike))
         begins = np.flatnonzero(np.diff(alike[order], prepend=-1))
         size = np.diff(begins, append=len(order))
@@ -86,7 +94,7 @@ class Steps:
                           where=whole > 0)  # fmt: skip
         rest = np.clip(beyond - whole, 0.0, None)
         excess = longer * scale + rest * self._share(computed - longer, step, rank)
-        # Nearer to the mean, but as long in each step on all ranks that compute.
+        # Nearer to the mean, but as long in each step on all ranks of a team that compute.
         target = mean * self._evened(mean, step, rank)
         some = computed > 0
         part, apart = (np.divide(seconds, computed, out=np.zeros_like(excess), where=some)
@@ -106,11 +114,9 @@ class Steps:
 
     def _evened(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
         """By how much these are to be multiplied so that the sums of a step are alike on all ranks
-        that compute in it."""
-        own = self._sum(of, step, rank)
-        ranks = np.maximum((self.time > 0).sum(axis=1), 1)
-        mean = self.time.sum(axis=1) / ranks
-        found: Floats = np.divide(mean[step], own, out=np.ones_like(own), where=own > 0)
+        of a team that compute in it."""
+        own, mean = self._sum(of, step, rank), self.mean[step, rank]
+        found: Floats = np.divide(mean, own, out=np.ones_like(own), where=own > 0)
         return found
 
 
