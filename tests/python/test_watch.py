@@ -218,6 +218,39 @@ def test_a_new_run_in_the_same_folder_begins_anew(tmp_path, removed, ranks):
     assert value(view)["ranks"] == view.seen.ranks == ranks == len(view.now.waits)
 
 
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_of_several_runs_in_folders_the_last_one_is_watched(tmp_path, ranks):
+    """Its folder has not the last name, and its files may not all be there."""
+    old = late_job(tmp_path / "without-1", 1, [], seconds=10)
+    old.at(8.0, ended=True)
+    job = late_job(tmp_path / "control-1", 2, [(1, 0, 400)], seconds=10, ranks=ranks)
+    for path in job.whole:
+        raw = bytearray(job.whole[path])
+        np.frombuffer(raw, native.HEADER, 1)["real"] += 60 * 10**9
+        job.whole[path] = bytes(raw)
+        path.unlink()
+    with Watcher(tmp_path, lambda: 70.0, lambda: Files.STARTED + 68) as watcher:
+        assert watcher.look().over
+        job.show(0, next(iter(job.whole)), 8.0)
+        view = watcher.look()
+        assert not view.over
+        assert (view.seen.there, view.seen.ranks) == ([0], ranks)
+        job.at(8.0)
+        view = watcher.look()
+    assert (view.seen.ranks, view.over, view.late) == (ranks, False, (1,))
+
+
+def test_files_of_a_run_lie_in_one_folder_a_node(tmp_path):
+    job = late_job(tmp_path / "trace", 1, [(1, 0, 400)], seconds=10)
+    job.at(8.0)
+    for rank, path in enumerate(job.whole):
+        folder = tmp_path / "nodes" / f"node{rank // 2}"
+        folder.mkdir(parents=True, exist_ok=True)
+        path.rename(folder / path.name)
+    with Watcher(tmp_path / "nodes", lambda: 10.0, lambda: Files.STARTED + 8) as watcher:
+        assert watcher.look().late == (1,)
+
+
 @pytest.mark.parametrize("keep", [0, 100, 256, 4096])
 def test_a_file_that_is_cut_is_read_as_far_as_it_goes(tmp_path, keep):
     job = late_job(tmp_path / "trace", 1, [], seconds=10)

@@ -213,6 +213,16 @@ class Tail:
             self.left_out[comm, bool(received), peer, tag] += count
 
 
+def began(path: Path) -> int:
+    """When a file's rank began, in nanoseconds since 1970; 0: it has no header, or none to read."""
+    try:
+        with regular_files.opened(path) as file:
+            header = _header(file.fileno())
+    except OSError:
+        return 0
+    return 0 if header is None else int(header["real"]) + int(header["begin"])
+
+
 def _header(number: int) -> Any:
     """The header, with a status that is whole if there is one; None: it is not written yet,
     or is none."""

@@ -18,7 +18,7 @@ from ..trace.files import find
 from ..trace.left_out import LeftOut
 from ..trace.model import Trace, TraceError, ranks_said
 from ..trace.native_file import File
-from .tail import Tail
+from .tail import Tail, began
 
 WINDOW_S = 10.0
 MOST_RECORDS = 1 << 19  # of all ranks together
@@ -89,9 +89,7 @@ class Window:
         """Find the files. True: another run's are there in place of those of before."""
         paths = {}
         if self.folder.is_dir():
-            for path in find(self.folder, native.fits, LeftOut()):
-                found = native.fits(path.name)
-                paths[int(found[1]) if found else -1] = path
+            paths = _of_last_run(find(self.folder, native.fits, LeftOut()))
         gone = any(paths.get(rank) != tail.path for rank, tail in self._tails.items())
         replaced = gone or not all(self._look(each, now) for each in self._tails.values())
         if replaced:
@@ -137,6 +135,24 @@ class Window:
             seen.why = f"the files cannot be used: {error}"
         except UserError:  # no call in that time
             return
+
+
+def _of_last_run(paths: Iterable[Path]) -> dict[int, Path]:
+    """The files of the run that began last, by rank: in one folder, or in one for each node.
+
+    The ranks of other nodes are others, those of an earlier run are the same.
+    """
+    folders: dict[Path, dict[int, Path]] = defaultdict(dict)
+    for path in paths:
+        fits = native.fits(path.name)
+        folders[path.parent][int(fits[1]) if fits else -1] = path
+    if len(folders) == 1:
+        return next(iter(folders.values()))
+    found: dict[int, Path] = {}
+    for own in sorted(folders.values(), key=lambda each: -max(map(began, each.values()))):
+        if found.keys().isdisjoint(own):
+            found |= own
+    return found
 
 
 def _newest(tails: Iterable[Tail]) -> Tail:
