@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,8 +22,8 @@ from kineto_helpers import (
 from latecomer.cli import run
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.time_parts import lines, split, together
-from latecomer.report.trace import read
-from trace_helpers import HOSTILE
+from latecomer.report.trace import Words, read
+from trace_helpers import HOSTILE, arrivals_and_exits, group_of, trace_of
 
 
 def calls_of(trace, group, collective_name):
@@ -121,6 +122,24 @@ def test_ranks_that_began_to_record_later_are_shifted(tmp_path):
     assert group.arrival[8, 3] - group.arrival[8, 0] == pytest.approx(
         right.arrival[8, 3] - right.arrival[8, 0], abs=1e-6
     )
+
+
+def test_the_time_of_each_size_is_that_of_its_calls_alone():
+    """Also where nearly each call has its own size, in any order."""
+    seed = 7
+    print("seed", seed)
+    rng, words = np.random.default_rng(seed), Words()
+    arrival, leave = arrivals_and_exits(300, 3)
+    group = group_of(arrival, leave, words)
+    kinds = np.array([words.place("alltoall"), words.place("allreduce")], np.int32)
+    group = replace(group, launch=rng.random(arrival.shape) / 100,
+                    bytes=rng.integers(0, 200, 300), collective=rng.choice(kinds, 300))  # fmt: skip
+    found = split(trace_of([group], words))
+    assert sum(each.calls for each in found) == 300
+    assert [each.total for each in found] == sorted((each.total for each in found), reverse=True)
+    for each in found:
+        own = (group.bytes == each.bytes) & (group.collective == words.place(each.collective))
+        assert [each] == split(trace_of([group.part(np.flatnonzero(own))], words))
 
 
 def test_the_report_of_a_recorded_trace(tmp_path, capsys):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base.units import seconds, size
+from ..trace.model import rows_of
 from ..trace.waits import synchronising, waiting
 from .wording import group_name, percent
 
@@ -87,16 +88,16 @@ def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
     launched = np.nan_to_num(launch[whole], nan=0.0)
     by_all = synchronising(trace, group, whole, arrival, leave)
     error = float(np.max(np.nan_to_num(trace.clock_error[group.members], nan=0.0), initial=0.0))
-    for key in dict.fromkeys(map(tuple, classes.tolist())):
-        own = (classes == key).all(axis=1)
-        words, count = trace.words[int(key[0])], int(key[1])
+    kinds, which = np.unique(classes, axis=0, return_inverse=True)
+    for number, own in rows_of(which.reshape(-1)):
+        words, count = trace.words[int(kinds[number, 0])], int(kinds[number, 1])
         times = _split(arrival[own], leave[own], launched[own], by_all[own])
         yield Parts(
             group=group.name,
             ranks=group.size,
             collective=words,
             bytes=count,
-            calls=int(own.sum()),
+            calls=len(own),
             **{name: float(times[name].sum()) for name in (*NAMES, "for_launch")},
             fastest=float(times["fastest"]),
             kinds=_kinds(times, error * group.size),
