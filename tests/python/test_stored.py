@@ -1,6 +1,7 @@
 """Times that stay in files, and large traces by some of their stretches."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ from latecomer.report.analysis import sample
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.graph import graph_of
 from latecomer.report.analysis.origin import origin
-from latecomer.report.trace import Words, read
+from latecomer.report.trace import UNKNOWN, Words, read
 from latecomer.report.trace import native_file as native
+from latecomer.report.trace.model import Messages, Others, Probes, Side
 from trace_helpers import Files, arrivals_and_exits, group_of, trace_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "evidence"))
@@ -131,6 +133,26 @@ def test_a_trace_that_is_not_large_is_taken_whole():
     trace = loop(50, 3, 1)
     assert sample.represented(trace) == (trace, 1.0)
     assert analysed(trace).run_seconds > 0
+
+
+def test_probes_and_other_waits_are_represented_too(monkeypatch):
+    """There may be more of them than of all else."""
+    count, ranks = 2000, 2
+    begin = np.linspace(0, 10, count)
+    rank, site = np.arange(count, dtype=np.int32) % ranks, np.zeros(count, np.int32)
+    side = Side(rank, begin, begin, begin + 1e-3, site)
+    nothing = side.part(slice(0))
+    messages = Messages(nothing, nothing, np.zeros(0, np.int64),
+                        probes=Probes(side, np.full(count, UNKNOWN)))  # fmt: skip
+    others = Others(rank, begin, begin + 1e-3, begin, np.zeros(count, np.uint8))
+    monkeypatch.setattr(sample, "MOST", 1500)
+    monkeypatch.setattr(sample, "SOME", 400)
+    none = trace_of([], Words([""]), ranks=ranks)
+    for more in ({"others": others}, {"messages": messages}):
+        found, times = sample.represented(replace(none, **more))
+        assert times == pytest.approx(count / 400, rel=0.01)
+        left = len(found.others) if found.others else len(found.messages.probes.message)
+        assert 0.7 * 400 < left <= 400
 
 
 def test_messages_of_the_stretches_keep_their_calls(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-MOST = 4_000_000  # calls of single ranks, and messages: more are represented by ...
+MOST = 4_000_000  # calls of single ranks, messages and other waits: more are represented by ...
 SOME = 1_000_000  # ... so many ...
 _STRETCHES = 16  # ... in so many stretches
 
@@ -29,7 +29,10 @@ def represented(trace: Trace) -> tuple[Trace, float]:
     """
     groups = [group for group in trace.groups if group.size > 1]
     events = sum(len(group) * group.size for group in [*groups, *trace.overlapping])
-    events += 2 * len(trace.messages) if trace.messages else 0
+    if (messages := trace.messages) is not None:
+        events += 2 * len(messages)
+        events += len(messages.probes.message) if messages.probes is not None else 0
+    events += len(trace.others) if trace.others is not None else 0
     main = max(groups, key=lambda group: len(group) * group.size, default=None)
     if events <= MOST:
         return trace, 1.0
@@ -47,7 +50,7 @@ def represented(trace: Trace) -> tuple[Trace, float]:
         trace,
         groups=[_group(group, bounds, shifts) for group in trace.groups],
         overlapping=[_group(group, bounds, shifts) for group in trace.overlapping],
-        messages=_messages(trace.messages, bounds, shifts) if trace.messages else trace.messages,
+        messages=None if messages is None else _messages(messages, bounds, shifts),
         others=_others(trace.others, bounds, shifts) if trace.others is not None else None,
         begin=bounds[0][0],
         end=last,
