@@ -174,6 +174,15 @@ def test_a_wrong_calendar_makes_no_hang_where_the_rank_is_seen_to_move(tmp_path)
     assert not views[2].stuck
 
 
+def test_a_hang_is_seen_as_long_as_it_is_watched_whatever_calendars_say(tmp_path):
+    job, _ = hanging(tmp_path)
+    with job.watcher() as watcher:
+        watcher._calendar = lambda: Files.STARTED + job.time - 3600
+        views = [job.look(watcher, now) for now in (4.0, 9.0, 14.0, 15.0)]
+    assert [bool(view.stuck) for view in views] == [False, False, True, True]
+    assert [view.stuck[0].seconds for view in views[2:]] == [10.0, 11.0]
+
+
 # ---- files
 
 

@@ -47,6 +47,18 @@ def test_once_says_who_is_late_by_its_exit_code_too(job, capsys):
     assert capsys.readouterr().out == "All 4 ranks have ended.\n"
 
 
+def test_once_looks_again_where_a_calendar_makes_ranks_seem_to_hang(job, capsys, monkeypatch):
+    """That of the job's host is an hour behind."""
+
+    def sleep(_):
+        job.at(16.0)
+
+    monkeypatch.setattr(time, "time", lambda: Files.STARTED + 3615)
+    monkeypatch.setattr(time, "sleep", sleep)
+    assert run(["watch", str(job.folder), "--once"]) == 3
+    assert capsys.readouterr().out.startswith("Rank 1 on host node1 is late, ")
+
+
 def test_lines_end_with_the_job(job, capsys, monkeypatch):
     def sleep(_):
         job.time += 1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..report.watch.watcher import View, Watcher
 
 LATE = 3  # the exit code of --once
+_AGAIN_S = 0.1  # after which --once looks again if ranks seem to stand still
 _REPEAT_S = 60.0  # after which a line that says the same is printed again
 
 Folder = Annotated[
@@ -85,6 +86,9 @@ def watch(
 
 def _once(watcher: Watcher, folder: Path, as_json: bool, prometheus: Path | None) -> int:
     view = watcher.look()
+    if view.stuck or not view.now:  # or its calendar is behind: then the job is seen to go on
+        time.sleep(_AGAIN_S)
+        view = watcher.look()
     if not view.seen.ranks:
         raise UserError("no trace of a job in the folder", folder,
                         "run the job with LATECOMER_TRACE and this folder")  # fmt: skip

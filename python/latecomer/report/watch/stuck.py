@@ -1,7 +1,7 @@
 """Calls in which ranks wait for long, and the ranks that have not come: by the status in the files.
 
 A status is older than it can be watched where the watcher has just begun: then its age is that by
-the calendars of both hosts.
+the calendars of both hosts, which need not agree.
 """
 
 from __future__ import annotations
@@ -72,11 +72,12 @@ def stuck(
 
 
 def age(tail: Tail, now: float, real: float) -> float:
-    """Seconds since the rank entered or left a call, and at most as long as that was watched."""
+    """Seconds since the rank entered or left a call: not less than it was watched, nor more."""
     if tail.header["turn"] % 2:  # it is being written
         return 0.0
     since = (int(tail.header["real"]) + tail.last) * _NS
-    return min(max(real - since, 0.0), now - tail.moved)
+    watched = now - tail.seen if tail.header["turn"] else 0.0
+    return min(max(real - since, watched), now - tail.moved)
 
 
 def _doing(file: File) -> int:

@@ -48,7 +48,8 @@ class Tail:
         self.header: Any = None  # of native.HEADER; None: not there yet ...
         self.why = ""  # ... and never will be, as the file is no trace
         self.looked = self.moved = -np.inf  # by the watcher's clock: the last look, and ...
-        # ... the last look before the rank entered or left a call
+        # ... the last look before the rank entered or left a call, and the first one after that
+        self.seen = np.inf
         self.recent: Records = np.zeros((0, 8), np.int64)
         self.cut = False  # earlier records are left out
         self.left_out: Counter[Channel] = Counter()  # messages
@@ -78,7 +79,8 @@ class Tail:
                 if not same or used < self._seen:
                     return False
                 if self.header["turn"] != header["turn"]:
-                    self.moved = self.looked
+                    self.moved, self.seen = self.looked, now
+            self.seen = min(self.seen, now)
             self.header, self.looked = header, now
             while records and self._seen < used:
                 count = min(_CHUNK, used - self._seen)
