@@ -106,6 +106,22 @@ def test_clocks_that_contradict_one_host_are_aligned(tmp_path):
     assert waiting(mine).sum() == pytest.approx(waiting(entered("allreduce")).sum(), rel=0.05)
 
 
+def test_bases_of_times_differ_by_what_their_numbers_do(tmp_path):
+    """Also on the two sides of a round number of nanoseconds."""
+    for rank in range(RANKS):
+        trace = load(rank)
+        moved = 2_000_000 * (rank % 2)  # nanoseconds
+        trace["baseTimeNanoseconds"] = 1765 * 10**15 - 1_000_000 + moved
+        for event in trace["traceEvents"]:
+            event["ts"] -= moved / 1e3
+        store(tmp_path, rank, trace)
+    found, right = read(tmp_path), read(RECORDED)
+    assert found.ranks == right.ranks
+    for one, other in zip(found.groups, right.groups, strict=True):
+        np.testing.assert_allclose(one.arrival - one.arrival[0, 0],
+                                   other.arrival - other.arrival[0, 0], atol=1e-6)  # fmt: skip
+
+
 def test_ranks_that_began_to_record_later_are_shifted(tmp_path):
     for rank in range(RANKS):
         trace = load(rank)

@@ -205,13 +205,14 @@ def _shared(one: Mapping[str, tuple[int, int]], other: Mapping[str, tuple[int, i
 def _on_one_base(ranked: Mapping[int, _File], left: LeftOut) -> list[Recorded]:
     """What the ranks recorded. A file that lacks its base of times has that of the others."""
     usual, known = _usual_base(ranked.values()), any(each.base for each in ranked.values())
+    bases = {rank: usual if each.base is None else each.base for rank, each in ranked.items()}
+    least = min(bases.values(), default=0)  # numbers stay small enough for nanoseconds
     found = []
     for rank, each in ranked.items():
-        base = usual if each.base is None else each.base
         if each.base is None and known:
             left.add("bases of times, which other files told", each.path)
-        # Bases of all files are near each other: numbers stay small enough for nanoseconds.
-        found.append(_moved(replace(each.recorded, rank=rank), base % 10**15 * 1e-9))
+        seconds = (bases[rank] - least) * 1e-9
+        found.append(_moved(replace(each.recorded, rank=rank), seconds))
     return found
 
 
