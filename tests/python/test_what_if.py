@@ -10,6 +10,7 @@ from latecomer.core.compiled import core
 from latecomer.core.programs import problem
 from latecomer.report.analysis import facts as facts_of
 from latecomer.report.analysis.answer import facts
+from latecomer.report.analysis.awaited import _sparse
 from latecomer.report.analysis.collectives import Collectives
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.graph import graph_of
@@ -404,3 +405,19 @@ def test_threads_of_a_rank_are_told_in_place_of_a_wrong_number():
     assert "while two of their threads are in MPI" in distrust(answers)
     alone = analysed(Played([ring(rank, 0) for rank in range(4)]).trace())
     assert facts(alone).saved == pytest.approx(0.4, rel=0.02)
+
+
+def test_places_at_which_somebody_left_early_are_found_among_very_many():
+    """Each call has a place of its own, or shares it with another one; one by one takes minutes."""
+    count, words = 100_000, Words()
+    kinds = [words.place(name) for name in ("alltoallv", "allreduce", "bcast")]
+    times = np.zeros((2 * count, 1))
+    group = group_of(times, times, words, collective="alltoallv")
+    site = np.tile(np.arange(count, dtype=np.int32), 2)
+    for _ in range(count):
+        words.place(f"site {len(words)}")
+    kind = np.tile(np.array(kinds, np.int32)[np.arange(count) % 3], 2)
+    early = np.zeros(2 * count, bool)
+    early[:count:2] = True
+    found = _sparse(replace(group, site=site, collective=kind), words, ~early)
+    np.testing.assert_array_equal(found, np.tile(early[:count] & (kind[:count] != kinds[2]), 2))

@@ -195,7 +195,5 @@ def _sparse(group: Group, words: Words, sync: NDArray[np.bool_]) -> NDArray[np.b
     """Calls at whose place some such call was left before all had entered: not all need all."""
     early = ~sync & may_meet(words, group.collective)
     places = np.stack([group.collective, group.site], axis=1)
-    found = np.zeros(len(group), bool)
-    for place in np.unique(places[early], axis=0):
-        found |= (places == place).all(axis=1)
-    return found
+    _, which = np.unique(places, axis=0, return_inverse=True)
+    return np.isin(which.reshape(-1), which.reshape(-1)[early])
