@@ -140,6 +140,14 @@ def test_ranks_are_named_by_what_they_cost(cost, named):
     assert late_ranks(np.array(cost, float)) == (named, False)
 
 
+def test_the_page_of_the_report_says_the_rule_of_the_code():
+    """These four cost 28 % together, and each less than 20 %."""
+    cost = np.array([7.0] * 4 + [2.0] * 36)
+    assert late_ranks(cost) == ([0, 1, 2, 3], False)
+    page = (Path(__file__).parents[2] / "docs/report.md").read_text()
+    assert "that together cost the others at least 20 % of all waiting" in " ".join(page.split())
+
+
 def test_a_cost_is_shared_by_those_who_wait():
     assert waiters(np.array([5.0, 0.0, 5.0, 0.0]), [1]) == 2
     assert waiters(np.array([0.0, 0.1, 9.0]), [0]) == 1  # the root of a gather alone waits
