@@ -421,3 +421,14 @@ def test_places_at_which_somebody_left_early_are_found_among_very_many():
     early[:count:2] = True
     found = _sparse(replace(group, site=site, collective=kind), words, ~early)
     np.testing.assert_array_equal(found, np.tile(early[:count] & (kind[:count] != kinds[2]), 2))
+
+
+def test_a_trace_without_calls_of_several_ranks_is_as_long_whatever_is_asked():
+    words = Words()
+    alone = group_of(*arrivals_and_exits(20, 1, late=None), words)
+    for groups in ([alone], []):
+        trace = trace_of(groups, words, ranks=1)
+        found = what_if(trace, 2.0, seconds=0.3)
+        assert {each.replayed.seconds for each in found.answers if each.replayed} == {2.0}
+        efficiency = found.efficiency
+        assert np.isfinite([efficiency.serialisation, efficiency.transfer]).all()

@@ -148,6 +148,8 @@ class Graph:
     def earlier(self, ahead: Floats, ranks: Any = slice(None)) -> float:
         """The same of these ranks, if they leave their last calls so much earlier."""
         last = self.last[ranks]
+        if not np.isfinite(last).any():
+            return 0.0  # they are in no call
         return self.times * float(last.max() - (last - ahead[ranks]).max())
 
 
