@@ -170,8 +170,13 @@ def _places(members: NDArray[np.int32], late: Sequence[int]) -> Sequence[int]:
 
 def place_name(found: Lateness, sites: Sequence[Site]) -> str:
     """As in "allreduce of 1 MiB at main (app.c:42)"; what is not known is left out."""
-    words, at = plain(sites[0].collective), found.named(sites[0].site)
-    known = [site.bytes for site in sites if site.bytes > 0]
+    sizes = [site.bytes for site in sites]
+    return place_words(sites[0].collective, sizes, found.named(sites[0].site))
+
+
+def place_words(collective: str, sizes: Sequence[int], at: str) -> str:
+    """The same of calls of such sizes at a place."""
+    words, known = plain(collective), [each for each in sizes if each > 0]
     if known:
         low, high = size(min(known)), size(max(known))
         words += f" of {low}" if low == high else f" of {low} to {high}"

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base.printable import plain
-from ...base.units import seconds, size
-from .blame import late_ranks, waiters
+from ...base.units import seconds
+from .blame import late_ranks, place_words, waiters
 from .facts import Facts, unless_unclear
 from .wording import BESIDE, NON_BLOCKING
 
@@ -118,14 +117,7 @@ def _place(
             sums = {
                 name: sum(each[name] for each in top) for name in ("calls", "last", "lateness_s")
             }
-            return sums | {"name": _name(top, code), "weight": heavy}
+            site, sizes = top[0]["site"], [each["bytes"] for each in top]
+            name = place_words(top[0]["collective"], sizes, code.get(site, site))
+            return sums | {"name": name, "weight": heavy}
     return None
-
-
-def _name(places: Sequence[Mapping[str, Any]], code: Mapping[str, str]) -> str:
-    words, site = plain(places[0]["collective"]), places[0]["site"]
-    known = [each["bytes"] for each in places if each["bytes"] > 0]
-    if known:
-        low, high = size(min(known)), size(max(known))
-        words += f" of {low}" if low == high else f" of {low} to {high}"
-    return f"{words} at {plain(code.get(site, site))}" if site else words

@@ -82,7 +82,7 @@ def together(found: Sequence[Parts]) -> Parts | None:
 
 
 def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
-    whole = np.isfinite(group.arrival).all(axis=1) & np.isfinite(group.exit).all(axis=1)
+    whole = group.whole()
     classes = np.stack([group.collective, group.bytes], axis=1)[whole]
     arrival, leave = group.arrival[whole], np.maximum(group.exit[whole], group.arrival[whole])
     launched = np.nan_to_num(launch[whole], nan=0.0)

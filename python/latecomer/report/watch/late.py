@@ -106,9 +106,8 @@ def _blocks(found: Lateness, block: float) -> tuple[Floats, Floats]:
 def _costs(found: Lateness, number: int) -> tuple[Floats, Floats, NDArray[np.int32]]:
     """When each call of a group was entered, what each rank cost in it, and the ranks."""
     group = found.trace.groups[number]
-    arrival, leave = group.times()
-    whole = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
-    arrival, leave = (np.ascontiguousarray(each[whole]) for each in (arrival, leave))
+    whole = np.flatnonzero(group.whole())
+    arrival, leave = map(np.ascontiguousarray, group.times(whole))
     by_all = synchronising(found.trace, group, whole, arrival, leave)
     cost = core.examine_calls(arrival, leave, by_all)["cost"]
     return arrival.min(axis=1), cost, group.members
