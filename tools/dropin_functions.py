@@ -366,6 +366,12 @@ extern "C" {{
     ours = ("    latecomer_dropin_*;\n    latecomer_count_stats;\n    latecomer_get_*;\n"
             "    latecomer_last_error;\n")  # fmt: skip
 
+    def stubs(text: str) -> str:
+        short = "#define SHORT(name, words, count, type, member) STUB(name, words)\n"
+        others = f"#define LARGE STUB\n#define FORTRAN STUB\n{short}"
+        forms = "".join(f"#undef {form}\n" for form in ("STUB", "LARGE", "FORTRAN", "SHORT"))
+        return f"/* {made} */\n#ifndef SHORT\n{others}#endif\n{text}{forms}"
+
     def symbols(text: str) -> str:
         return f"/* {made} */\n{{\n  global:\n{text}  local: *;\n}};\n"
 
@@ -374,9 +380,9 @@ extern "C" {{
     return {
         "wrappers.cpp": wrappers,
         "exports.map": symbols("".join(parts.exports) + ours),
-        "stubs.inc": f"/* {made} */\n{parts.stubs[0]}",
+        "stubs.inc": stubs(parts.stubs[0]),
         "stubs.map": plain,
-        "stubs_messages.inc": f"/* {made} */\n{''.join(parts.stubs)}",
+        "stubs_messages.inc": stubs("".join(parts.stubs)),
         "stubs_messages.map": whole,
         "argument_lists.h": f"/* {made} */\n{argument_lists()}",
     }

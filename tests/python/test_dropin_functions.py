@@ -36,6 +36,11 @@ def test_each_function_has_one_wrapper_for_each_form(tmp_path):
     assert plain < whole
     assert {"MPI_Allreduce", "MPI_Ibcast", "MPI_Neighbor_alltoall"} <= plain
     assert not {"MPI_Send", "MPI_Win_fence", "MPI_Wait"} & plain
+    # The loader tells Fortran's by their letters.
+    fortran = re.findall(r"^FORTRAN\((\w+),", stubs[1], re.M)
+    assert fortran
+    assert all(name[0] == "m" or name[5].isupper() for name in fortran)
+    assert all(name[0] == "M" and name[5].islower() for name in whole)
     lists = (tmp_path / "new" / "folder" / "argument_lists.h").read_text().splitlines()
     assert {"#define TYPES0 void", "#define MORE2 , long a, long b", "#define WORDS3 a, b, c",
             "#define AND1 , a"} <= set(lists)  # fmt: skip

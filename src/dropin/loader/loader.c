@@ -55,36 +55,21 @@ PUBLIC latecomer_observer latecomer_find_observer(void);
 
 /* ---- Functions ---- */
 
-/* Each function's place in the tables, and its names. */
+/* Each function's place in the tables, and its names. Stubs of other forms count as plain ones
+ * unless they are defined, too; each inclusion ends the definitions. */
 enum {
 #define STUB(name, words) place_##name,
-#define LARGE STUB
-#define FORTRAN STUB
-#define SHORT(name, words, count, type, member) STUB(name, words)
 #include STUBS
   places
 };
 static const char* const names[places] = {
-#undef STUB
 #define STUB(name, words) "P" #name,
 #include STUBS
-#undef STUB
-#undef LARGE
-#undef FORTRAN
-#undef SHORT
 };
-static const char is_of_fortran[places] = {
-#define STUB(name, words) 0,
-#undef FORTRAN
-#define FORTRAN(name, words) 1,
-#define LARGE STUB
-#define SHORT(name, words, count, type, member) 0,
-#include STUBS
-#undef STUB
-#undef LARGE
-#undef FORTRAN
-#undef SHORT
-};
+/* In C small letters follow, as in MPI_Barrier. */
+static inline int is_of_fortran(int place) {
+  return names[place][1] == 'm' || (names[place][6] >= 'A' && names[place][6] <= 'Z');
+}
 enum spelling { plain, profiling, spellings };
 
 static const char* name_of(int place, enum spelling spelling) {
@@ -165,7 +150,7 @@ static function behind(const char* name, const void* caller) {
 static void note_tools_behind(void) {
   for (int i = 0; i < places; ++i) {
     void* const after = (void*)on[plain][i];
-    if (is_of_fortran[i] || after == NULL || is_inner_code(&mpi, after)) continue;
+    if (is_of_fortran(i) || after == NULL || is_inner_code(&mpi, after)) continue;
     tools_behind = 1;
     note_inner_code(after);
   }
@@ -226,7 +211,7 @@ static void fill_tables(const void* caller) {
     }
     for (int i = 0; i < places; ++i) {
       on[plain][i] = next(name_of(i, plain), caller);
-      if (!is_of_fortran[i]) on[profiling][i] = behind(name_of(i, profiling), caller);
+      if (!is_of_fortran(i)) on[profiling][i] = behind(name_of(i, profiling), caller);
     }
     if (family != NULL) {
       typedef void (*follower)(function (*)(const char*), const void* (*)(void),
@@ -239,7 +224,7 @@ static void fill_tables(const void* caller) {
       note_tools_behind();
     }
     for (int i = 0; i < places; ++i) {
-      const int may_be_own = family != NULL && !is_of_fortran[i];
+      const int may_be_own = family != NULL && !is_of_fortran(i);
       void* const own = may_be_own ? dlsym(family, name_of(i, plain)) : NULL;
       if (mpi.several) continue; /* each caller reaches its own */
       for (int spelling = plain; spelling < spellings; ++spelling) {
@@ -266,7 +251,7 @@ static function find(int place, enum spelling spelling, const void* caller) {
 
 /* True in a Fortran function that this library has passed on: it calls one of C for the program. */
 static inline int is_within_fortran(const struct under_way* outer, const char* frame) {
-  return is_of_fortran[outer->place] && frame < outer->frame;
+  return frame < outer->frame && is_of_fortran(outer->place);
 }
 
 /* Where the program called. */
@@ -286,7 +271,7 @@ static inline int is_inner(int place, const char* here, const void* caller) {
 /* True if the MPI library calls, by whichever name, while it carries out another call. */
 static inline int is_of_library(const struct under_way* outer, const char* here,
                                 const void* caller) {
-  if (__builtin_expect(here >= outer->frame, 1) || is_of_fortran[outer->place]) return 0;
+  if (__builtin_expect(here >= outer->frame, 1) || is_of_fortran(outer->place)) return 0;
   return is_library_code(&mpi, caller);
 }
 
@@ -374,10 +359,6 @@ static inline int is_short(long count, long type) {
   IF_THERE(name, plain_##name, words)         \
   IF_THERE(P##name, profiling_##name, words)
 #include STUBS
-#undef STUB
-#undef LARGE
-#undef FORTRAN
-#undef SHORT
 
 /* ---- From the drop-in library on ---- */
 
@@ -387,11 +368,7 @@ static inline int is_short(long count, long type) {
   static long pass_on_##name(TYPES##words) {                 \
     return CALL(words, on[under_way.spelled][place_##name]); \
   }
-#define LARGE STUB
-#define FORTRAN STUB
-#define SHORT(name, words, count, type, member) STUB(name, words)
 #include STUBS
-#undef STUB
 #define STUB(name, words) (function) pass_on_##name,
 static const function passes[places] = {
 #include STUBS
