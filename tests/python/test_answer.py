@@ -315,3 +315,32 @@ def test_no_host_is_named_by_ranks_that_are_not_known():
     cost = np.array([2.0, 2.0, 2.0, 0.0, 0.0])
     assert late_ranks(cost, ["a", "a", "a", "b", "b"]) == ([0, 1, 2], True)
     assert late_ranks(cost, ["a", "a", "a", "?", "?"]) == ([], False)
+
+
+# ---- too little for a name, and the end of the job
+
+
+@pytest.mark.parametrize(("cost", "named"), [(0.05, True), (0.01, False)])
+def test_who_costs_less_than_a_hundredth_of_the_time_is_not_named(cost, named):
+    """As where ranks wait in messages, and make one collective."""
+    job = JOB | {"told": 20, "sampled_from": 20, "waiting_s": cost / 2, "cost_s": [0.0, cost],
+                 "waited_s": [cost, 0.0], "hosts": ["a", "b"], "places": [],
+                 "clock_error_s": 0.0}  # fmt: skip
+    assert facts_of_job(job).late == ([1] if named else [])
+    work = np.ones((40, 3))
+    work[:, 2] += cost
+    found = facts(analyse(loop_of(work)))
+    assert (found.late == [2]) is named
+
+
+@pytest.mark.parametrize(("more", "told"), [(0.5, True), (0.001, False)])
+def test_who_comes_last_to_the_end_is_told(more, told):
+    job = JOB | {"ranks": 4, "elapsed_s": 1 + more / 4, "longest_s": 1 + more, "last_to_end": 3}
+    said = f"Rank 3 came to MPI_Finalize {more * 1000:.0f} ms after the others, which wait there"
+    assert (said in " ".join(facts_of_job(job).remarks)) is told
+    trace = loop_of(work_of(40, 4))
+    end = np.full(4, np.nanmax(trace.groups[0].exit))
+    end[3] += more
+    assert (said in " ".join(facts(analyse(replace(trace, end=end))).remarks)) is told
+    end[0] = np.nan
+    assert "MPI_Finalize" not in " ".join(facts(analyse(replace(trace, end=end))).remarks)

@@ -147,6 +147,22 @@ def test_a_call_that_all_came_to_is_nobodys_lateness(tmp_path):
     assert sentence(view).endswith(f"call {step} of MPI_COMM_WORLD, to which all have come.")
 
 
+@pytest.mark.parametrize(("left", "late"), [(399, (0,)), (400, ())])
+def test_where_files_are_full_the_status_tells_who_has_left_the_call(left, late, tmp_path):
+    job, step = hanging(tmp_path)
+    with job.watcher() as watcher:
+        job.look(watcher, 20.0)
+        for rank in range(4):
+            path = job.folder / f"rank-{rank}.trace"
+            raw = bytearray(path.read_bytes())
+            header = np.frombuffer(raw, native.HEADER, 1)
+            header["doing_sequence"] = step + (400 if rank else left)
+            path.write_bytes(raw)
+        view = watcher.look()
+    assert view.late == late
+    assert view.stuck[0].all_came is (not late)
+
+
 def test_a_rank_that_waits_elsewhere_is_not_named(tmp_path):
     job, _ = hanging(tmp_path)
     with job.watcher() as watcher:

@@ -37,7 +37,7 @@ class Job:
             left = self.leave[calls - 1, rank] if calls else 0.0
             since = self.arrival[calls, rank] if inside else left
             header["doing"], header["doing_name"] = (1, 2) if inside else (0, 0)
-            header["doing_sequence"] = calls
+            header["doing_sequence"] = calls if inside else calls - 1
             header["since"] = zero + round(1e9 * since)
         if path.exists():
             with path.open("r+b") as file:

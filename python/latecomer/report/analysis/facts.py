@@ -108,7 +108,8 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
         return replace(told, remarks=common.remarks) if told.unknown else told
     shared = [group.group.members for group in found.groups if group.complete]
     late, host = late_ranks(ranks.cost, trace.hosts, teams(shared))
-    if not ranks.calls[late].all():  # a host is as late as its ranks that are known
+    known = ranks.calls[late].all()  # a host is as late as its ranks that are known
+    if not known or ranks.cost[late].sum() < FLOOR * common.run:
         late, host = [], False
     where = place_of(found, late)
     named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
@@ -267,6 +268,26 @@ def _handed_on(begun: Origin, late: Sequence[int], run: float) -> list[str]:
     return told
 
 
+def last_to_end(rank: int, lag: float, others: int, run: float) -> list[str]:
+    """Who came to MPI_Finalize `lag` seconds after the mean of the others, if it matters.
+
+    `run`: the time of all ranks.
+    """
+    if lag * others < FLOOR * run:
+        return []
+    return [f"Rank {rank} came to MPI_Finalize {seconds(lag)} after the others, which wait there: "
+            "that is not counted."]  # fmt: skip
+
+
+def _last_to_end(found: Lateness) -> list[str]:
+    end, run = found.trace.end, float(found.ranks.run.sum())
+    if not found.trace.between or len(end) < 2 or not np.isfinite(end).all():
+        return []
+    rank = int(end.argmax())
+    lag = float(end[rank] - np.delete(end, rank).mean())
+    return last_to_end(rank, lag, len(end) - 1, run) if lag > found.clock_error else []
+
+
 def _spread(found: Lateness) -> float:
     """The lateness of the last rank, in the mean."""
     calls = max(sum(group.complete for group in found.groups), 1)
@@ -346,7 +367,7 @@ def _kinds(found: Lateness) -> str:
 
 
 def _remarks(found: Lateness) -> list[str]:
-    told = []
+    told = _last_to_end(found)
     if found.known < 1:
         told.append(f"{_full_of(found).capitalize()} are known until {seconds(found.until)} after "
                     "the start, and so only that part was looked at: set LATECOMER_TRACE_BYTES to "

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...base.units import seconds
 from .blame import late_ranks, place_words, waiters
-from .facts import Facts, unless_unclear
-from .wording import BESIDE, NON_BLOCKING
+from .facts import Facts, last_to_end, unless_unclear
+from .wording import BESIDE, FLOOR, NON_BLOCKING
 
 _HALF = 0.5  # of the cost: less is no place for it
 
@@ -38,6 +38,8 @@ def facts_of_job(
     if not job["told"]:
         return common
     late, host = late_ranks(np.array(job["cost_s"], float), job["hosts"])
+    if sum(job["cost_s"][rank] for rank in late) < FLOOR * common.run:
+        late, host = [], False
     alone = len(late) == 1
     place = _place(job["places"], (lambda each: each["cost_s"]) if late else _waiting, code or {})
     cost = float(sum(job["cost_s"][rank] for rank in late))
@@ -92,7 +94,10 @@ def _waiting(place: Mapping[str, Any]) -> float:
 
 
 def _remarks(job: Mapping[str, Any]) -> list[str]:
-    told = []
+    ranks, longest = job["ranks"], job["longest_s"]
+    others = max(ranks - 1, 1)
+    lag = longest - (job["elapsed_s"] * ranks - longest) / others
+    told = last_to_end(job["last_to_end"], lag, others, job["elapsed_s"] * ranks)
     if job["skipped_s"] is not None:
         waited = seconds(job["skipped_s"])
         told.append(f"Without the first call, where ranks waited {waited} more.")

@@ -101,13 +101,20 @@ def _missing(
     """The members that are not in the call, and have not left it."""
     key, sequence = call
     comm = next(each for each in files[waits[0]].comms.values() if each.key == key)
-    missing = []
-    for rank in sorted(set(comm.members.tolist()) - set(waits)):
-        own = [each.number for each in files[rank].comms.values() if each.key == key] \
-            if rank in files else []  # fmt: skip
-        if not any(tails[rank].passed.get(number, -1) >= sequence for number in own):
-            missing.append(rank)
-    return missing
+    return [rank for rank in sorted(set(comm.members.tolist()) - set(waits))
+            if rank not in files or _passed(files[rank], tails[rank], key) < sequence]  # fmt: skip
+
+
+def _passed(file: File, tail: Tail, key: tuple[int, int]) -> int:
+    """The last call of a communicator that the rank is known to have left; -1: none.
+
+    By the calls in the file, and where that is full by the words outside of calls.
+    """
+    own = [each.number for each in file.comms.values() if each.key == key]
+    passed = [tail.passed.get(number, -1) for number in own]
+    if file.header["turn"] and not _doing(file) and file.header["doing_communicator"] in own:
+        passed.append(int(file.header["doing_sequence"]))
+    return max(passed, default=-1)
 
 
 def _absent(
