@@ -83,7 +83,7 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
       next.missed = child();
       if (!missing_) missing_ = child();
       met_ = Met::missed;
-      node_.children.erase(node_.children.begin() + static_cast<std::ptrdiff_t>(child_));
+      ++child_;  // it hears so, should it come later
       await_child(next);
       break;
     case Part::result:

@@ -104,7 +104,7 @@ class MeetingRank {
   Seconds patience_;
   Told told_;
   Merge merge_;
-  TreeNode node_;  // without children that did not come
+  TreeNode node_;
   Part part_ = Part::coming;
   std::size_t child_ = 0;  // that it waits for
   Met met_ = Met::agreed;  // so far

@@ -54,7 +54,9 @@ class Findings {
 /// rank that polls waits there; in one of MPI's own it would be silent. Returns the number of
 /// those.
 int check_reports(const Scheduler& scheduler, const MpiState& state, Findings& findings);
-/// Checks that nothing is left of the library's own once all ranks have finalized.
-void check_remains(const MpiState& state, std::ptrdiff_t most_comms, Findings& findings);
+/// Checks that nothing is left of the library's own once all ranks have finalized. `missed`: a rank
+/// did not come in time to link ranks, so that it gets, or sends, what nobody waits for.
+void check_remains(const MpiState& state, std::ptrdiff_t most_comms, bool missed,
+                   Findings& findings);
 
 }  // namespace latecomer::worlds

@@ -112,6 +112,7 @@ Outcome play(const World& world) {
     check_remains(state,
                   1 + std::count_if(world.steps.begin(), world.steps.end(),
                                     [](const Step& each) { return each.kind == Kind::split; }),
+                  scheduler.said().find("did not come to link ranks") != std::string::npos,
                   findings);
   }
   return findings.outcome;
