@@ -22,18 +22,20 @@ def without_start() -> None:
     mpi4py.rc.initialize = mpi4py.rc.finalize = False
 
 
-def start_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
+def start_job(name: str, ranks: int, *cases: str, dropin: str = "") -> Job:
+    """`dropin`: its mode, as LATECOMER names it; empty: without it."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed")
     if program.find_library(name) is None:
         pytest.skip(f"liblatecomer_{name}.so is not built")
     launch = launcher_of(name, ranks, [sys.executable, str(CASES), *cases])
     command = launch.command
     if dropin:
-        command = preload.preloading(command, preload.library(), {"LATECOMER_MIN_BYTES": "0"})
+        variables = {"LATECOMER": dropin, "LATECOMER_MIN_BYTES": "0"}
+        command = preload.preloading(command, preload.library(), variables)
     return run_command(command, launch.env | {"PYTHONPATH": str(ROOT / "python")})
 
 
-def run_job(name: str, ranks: int, *cases: str, dropin: bool = False) -> Job:
+def run_job(name: str, ranks: int, *cases: str, dropin: str = "") -> Job:
     return start_job(name, ranks, *cases, dropin=dropin).check()
 
 
@@ -52,8 +54,14 @@ def test_a_rank_that_fails_ends_the_job(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_program_that_is_not_changed_is_observed(name):
-    job = run_job(name, 2, "unchanged_program", "observed", dropin=True)
+    job = run_job(name, 2, "unchanged_program", "observed", dropin="on")
     assert set(job.mistakes) == {"unchanged_program", "observed"}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_block_under_observe_says_why_it_has_no_times(name):
+    job = run_job(name, 2, "under_observe", dropin="observe")
+    assert set(job.mistakes) == {"under_observe"}
 
 
 def test_latecomer_is_imported_without_mpi4py():

@@ -17,7 +17,7 @@ from mpi4py import MPI
 from ..base.summary import RankSummary, Summary
 from . import statistics
 from .library import Library, family, handle, library
-from .statistics import Kind, Times
+from .statistics import Kind, Statistics, Times
 
 _ROOTED = ("reduce", "bcast", "gather", "scatter")  # ranks need not wait for the last one
 
@@ -25,6 +25,10 @@ _COUNTERS = ("get_last_to_arrive", "get_stats", "count_stats", "get_key_stats")
 _NOTHING = (
     "No collective call was seen: start the program by `latecomer run -- mpirun ...`, or call "
     "latecomer.Communicator(comm)."
+)
+_OBSERVED = (
+    "The times of a block are not kept under `latecomer run --observe`, which tells at its end who "
+    "was late in the whole run: leave out `--observe`."
 )
 
 
@@ -34,18 +38,20 @@ class _Counts:
 
     kinds: list[tuple[str, int, Times]]  # collective, calls, times
     last: np.ndarray  # [rank]: calls in which it came last
+    calls: int  # with those of which no times are kept
 
     @classmethod
     def now(cls, seen: Sequence[Library], comm: MPI.Comm) -> _Counts:
         """The counts of these libraries so far."""
-        kinds, last = [], np.zeros(comm.Get_size(), np.uint64)
+        kinds, last, calls = [], np.zeros(comm.Get_size(), np.uint64), 0
         for each in seen:
-            kinds += [(kind.collective, _calls(kind), kind.times)
-                      for kind in statistics.read(each, comm).kinds]  # fmt: skip
+            found = statistics.read(each, comm)
+            calls += _calls(found)
+            kinds += [(kind.collective, _calls(kind), kind.times) for kind in found.kinds]
             more = np.zeros_like(last)
             each.call("get_last_to_arrive", handle(comm), more.ctypes.data, more.size)
             last += more
-        return cls(kinds, last)
+        return cls(kinds, last, calls)
 
 
 @dataclass
@@ -54,6 +60,7 @@ class _Times:
 
     calls: int = 0
     told: int = 0
+    untimed: bool = False  # there were calls of which no times are kept
     waiting: float = 0.0
     moving: float = 0.0
     unknown: dict[str, float] = field(default_factory=dict)  # by collective: no arrivals known
@@ -97,8 +104,9 @@ def observe(comm: MPI.Comm) -> Iterator[Observation]:
 
     Nothing is changed or delayed inside the block; at its end the ranks exchange their counters, so
     all ranks of `comm` must reach it. Seen are the calls that latecomer passes on: all collectives
-    of `comm` that the drop-in library handles, when the program was started by `latecomer run`, and
-    those of latecomer.Communicator(comm). Others pass by unseen; a summary without calls says so.
+    of `comm` that the drop-in library handles, when the program was started by `latecomer run`
+    without --observe, and those of latecomer.Communicator(comm). Others pass by unseen; a summary
+    without calls says so.
 
     *Waiting* is the time from a rank's arrival in a call to the last arrival before its exit,
     *moving* the time from then to its exit. Both are measured where arrivals are known; the same
@@ -121,6 +129,7 @@ def _exchange(comm: MPI.Comm, seen: Sequence[tuple[_Counts, _Counts]], elapsed: 
     for before, after in seen:
         last += after.last - before.last
         _add_new(mine, before, after)
+        mine.untimed |= after.calls > before.calls and not after.kinds
     everyone = comm.allgather((socket.gethostname(), elapsed, mine))
     last = comm.allgather(last)[0]  # bcast may take it for a buffer
     all_times = [times for _, _, times in everyone]
@@ -128,7 +137,7 @@ def _exchange(comm: MPI.Comm, seen: Sequence[tuple[_Counts, _Counts]], elapsed: 
         RankSummary(rank, host, seconds, times.calls, times.told, int(last[rank]),
                     *_divided(times, all_times))
         for rank, (host, seconds, times) in enumerate(everyone)
-    ), _NOTHING)  # fmt: skip
+    ), _OBSERVED if any(times.untimed for times in all_times) else _NOTHING)  # fmt: skip
 
 
 def _add_new(to: _Times, before: _Counts, after: _Counts) -> None:
@@ -148,8 +157,8 @@ def _divided(mine: _Times, everyone: Sequence[_Times]) -> tuple[float, float]:
     return waiting, moving
 
 
-def _calls(kind: Kind) -> int:
-    return sum(n for name, n in kind.calls.items() if name != "before_arrival")
+def _calls(of: Kind | Statistics) -> int:
+    return sum(n for name, n in of.calls.items() if name != "before_arrival")
 
 
 @cache

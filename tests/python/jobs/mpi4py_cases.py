@@ -270,6 +270,20 @@ def unchanged_program():
     comm.Free()
 
 
+def under_observe():
+    """LATECOMER=observe keeps no times of a block, and the summary says so."""
+    comm = COMM.Dup()
+    mine, ours = np.ones(2000), np.zeros(2000)
+    with latecomer.observe(comm) as o:
+        for _ in range(4):
+            comm.Allreduce(mine, ours)
+    assert "leave out `--observe`" in str(o.summary()), o.summary()
+    with latecomer.observe(comm) as o:
+        latecomer.Communicator(comm, algorithm={"allreduce": "ring"}).Allreduce(mine, ours)
+    assert o.summary().calls == 1, o.summary()
+    comm.Free()
+
+
 CASES = [*CASES_OF_DATA, objects, a_communicator_of_mpi4py, functions, knowledge, errors,
          whole_numbers, observed]  # fmt: skip
 
@@ -281,7 +295,7 @@ def broken():
 
 
 def main(names):
-    more = [unchanged_program, broken]
+    more = [unchanged_program, under_observe, broken]
     for case in [each for each in (*CASES, *more) if each.__name__ in names] or CASES:
         try:
             case()
