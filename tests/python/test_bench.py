@@ -244,7 +244,8 @@ def test_rows_of_a_sweep(fake):
     used = found["used"]
     assert (used["mpi"], used["seed"], used["network"]) == ("openmpi 9.8.7", 1, "inherit")
     assert used["mpi_library"] == "Open MPI v9.8.7, package"
-    assert "3 ranks; version 0.1.0, openmpi 9.8.7, inherit, seed 1; costs built in" in result.stderr
+    assert "3 ranks, estimate perfect (" in result.stderr
+    assert "; version 0.1.0, openmpi 9.8.7, inherit, seed 1; costs built in" in result.stderr
 
 
 def test_arrivals_from_a_file(fake, tmp_path):

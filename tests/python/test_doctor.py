@@ -80,7 +80,8 @@ def test_doctor_looks_at_memory_clock_and_packages(monkeypatch, tmp_path):
     assert checks._package("numpy").ok
     monkeypatch.setitem(checks._NEEDED_BY, "latecomer-absent", "for nothing")
     found = checks._package("latecomer-absent")
-    assert (found.ok, found.remedy) == (False, "for nothing: pip install latecomer-absent")
+    assert (found.ok, found.remedy) == (
+        False, f"for nothing: {sys.executable} -m pip install latecomer-absent")  # fmt: skip
 
 
 def test_doctor_says_what_to_do(capsys, monkeypatch):
@@ -139,6 +140,32 @@ def test_doctor_asks_open_mpi_for_its_threads(monkeypatch, tmp_path, answer, ok)
     found = checks.findings()
     assert line(found, "threads of openmpi").ok is ok
     assert "no compiler wrapper" in line(found, "MPI library openmpi").text
+
+
+@pytest.mark.parametrize(
+    ("version", "user", "cores", "given", "wanted"),
+    [
+        ("4.1.4", 0, 8, [], ["OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"]),
+        ("4.1.4", 1, 2, [], ["OMPI_MCA_rmaps_base_oversubscribe=1"]),
+        ("5.0.11", 1, 2, [], ["PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"]),
+        ("4.1.4", 1, 2, ["OMPI_MCA_rmaps_base_oversubscribe"], []),
+        ("4.1.4", 1, 4, [], []),
+    ],
+)
+def test_doctor_says_what_open_mpi_wants_for_four_ranks(
+    version, user, cores, given, wanted, monkeypatch
+):
+    names = [word.partition("=")[0] for word in (*checks._AS_ROOT, *checks._MORE_RANKS.values())]
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
+    for name in given:
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(checks.os, "geteuid", lambda: user)
+    monkeypatch.setattr(checks.os, "sched_getaffinity", lambda _: set(range(cores)))
+    family = mpi.Family("openmpi", version, None, Path("/x/mpirun"), "PATH")
+    (found,) = checks._four_ranks([FAMILY, family])
+    assert found.ok is not bool(wanted)
+    assert found.remedy == f"export {' '.join(wanted)}"
 
 
 def test_doctor_tells_of_a_missing_cubic(monkeypatch):

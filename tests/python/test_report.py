@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 from latecomer.lab.results.statistics import COLUMNS, Row
-from latecomer.lab.views import html, plot, table
+from latecomer.lab.views import curves, html, plot, table
+from latecomer.lab.views.result import Result
 from page_helpers import check
 from rich.console import Console
 
@@ -221,6 +222,36 @@ def test_a_page_says_who_wins_and_whom_it_does_not_clearly_beat():
     text = html.page(rows, USED)
     assert "no clear difference between <b>fast</b> with 10.0 ms, the least, and near" in text
     assert "is fastest" not in text
+
+
+def test_a_page_lists_no_rivals_where_all_algorithms_are_among_them():
+    rows = [row("fast"), row("near", elapsed_ms=11.5), row("next", elapsed_ms=11)]
+    text = html.page(rows, USED)
+    assert "no clear difference between any of them; <b>fast</b> takes least, 10.0 ms" in text
+
+
+def test_a_page_says_that_the_algorithms_are_told_who_is_late(page):
+    assert "by perfect they are told, as no program is" in page
+
+
+def test_the_name_of_the_limit_covers_no_label_of_the_axis():
+    for limit in (0.1, 8.0):
+        rows = [row("ring", delay, limit_ms=limit) for delay in (5.0, 10.0)]
+        drawn = curves.figure(rows)
+        drawn.canvas.draw()
+        axes = drawn.axes[1]
+        (name,) = (text for text in axes.texts if "no algorithm" in text.get_text())
+        assert name.get_window_extent().y0 >= axes.bbox.y0, limit
+
+
+def test_the_last_line_says_what_was_known_and_no_operator_where_there_is_none():
+    setting = {"collective": "allgather", "bytes": 8, "type": "float32", "op": "none", "ranks": 4,
+               "estimate": "perfect", "network": "a", "costs_from": "b", "seed": 1}  # fmt: skip
+    said = Result([row("ring", op="none")], USED | setting).footer()
+    assert said.startswith("allgather of 8 bytes, float32, 4 ranks, estimate perfect (algorithms "
+                           "are told who will be late); version")  # fmt: skip
+    assert "operator" not in html.page([row("ring", op="none")], USED)
+    assert "float32 sum, 4 ranks" in Result([], USED | setting | {"op": "sum"}).footer()
 
 
 def test_a_page_says_what_auto_chose_and_repeats_no_rival_that_is_as_fast():

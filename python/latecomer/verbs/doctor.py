@@ -34,7 +34,7 @@ def doctor(as_json: Json = False) -> int:
 
 def _text(found: Sequence[Finding], ready: bool) -> str:
     lines = [line for finding in found for line in _lines(finding)]
-    verdict = "ready: `latecomer bench` can run here" if ready else "not ready for a benchmark"
+    verdict = f"ready: `{called()} bench` can run here" if ready else "not ready for a benchmark"
     return "\n".join([*lines, *_launchers(found), verdict])
 
 

@@ -18,9 +18,10 @@ from ...launch import mpi, preload, processes, program
 from .. import simgrid
 from ..cluster import privilege, slurm
 
+_PIP = f"{sys.executable} -m pip"
 _INSTALL = {
     "openmpi": "apt-get install openmpi-bin libopenmpi-dev",
-    "mpich": f"{sys.executable} -m pip install mpich, or apt-get install mpich libmpich-dev",
+    "mpich": f"{_PIP} install mpich, or apt-get install mpich libmpich-dev",
 }
 _SHM = "/dev/shm"  # noqa: S108 - it is looked at
 _ROOM = 64 << 20  # the least that containers have by default
@@ -28,6 +29,12 @@ _CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "refined-jiffies")  # of devices, or ticks
 _NEEDED_BY = {"numpy": "needed", "mpi4py": "for latecomer.Communicator",
               "torch": "for latecomer.torch", "pyarrow": "for tables in Parquet"}  # fmt: skip
+_RANKS = 4  # of the pages' examples
+_AS_ROOT = ("OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+_MORE_RANKS = {  # by version
+    "4": "OMPI_MCA_rmaps_base_oversubscribe=1",
+    "5": "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
+}
 _THREADS = re.compile(r"^option:threads:.*MPI_THREAD_MULTIPLE:\s*(\w+)", re.MULTILINE)
 
 
@@ -48,6 +55,7 @@ def findings() -> list[Finding]:
         _core(),
         *(_family(name, families) for name in _INSTALL),
         *_thread_levels(families),
+        *_four_ranks(families),
         *(_bench(family.name) for family in families),
         _dropin(),
         _shared_memory(),
@@ -122,6 +130,22 @@ def _thread_levels(families: Sequence[mpi.Family]) -> Iterator[Finding]:
                 yield Finding(f"threads of {family.name}", ok, text, remedy)
 
 
+def _four_ranks(families: Sequence[mpi.Family]) -> Iterator[Finding]:
+    """Open MPI refuses root, and more ranks than cores, unless variables tell it otherwise."""
+    cores = len(os.sched_getaffinity(0))
+    for family in families:
+        if family.name != "openmpi":
+            continue
+        needed = list(_AS_ROOT if os.geteuid() == 0 else ())
+        if cores < _RANKS:
+            needed.append(_MORE_RANKS["4" if family.version.startswith("4.") else "5"])
+        absent = [each for each in needed if each.partition("=")[0] not in os.environ]
+        text = f"starts with Open MPI {family.version}"
+        if absent:
+            text = f"Open MPI {family.version} wants variables, as root or with few cores"
+        yield Finding(f"mpirun -n {_RANKS} ./app", not absent, text, f"export {' '.join(absent)}")
+
+
 def _bench(family: str) -> Finding:
     if path := program.find(family):
         return Finding(_bench_line(family), True, str(path))
@@ -172,7 +196,8 @@ def _package(name: str) -> Finding:
     try:
         return Finding(name, True, version(name))
     except PackageNotFoundError:
-        return Finding(name, False, "not installed", f"{_NEEDED_BY[name]}: pip install {name}")
+        remedy = f"{_NEEDED_BY[name]}: {_PIP} install {name}"
+        return Finding(name, False, "not installed", remedy)
 
 
 def _namespaces() -> Iterator[Finding]:

@@ -85,13 +85,14 @@ def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
     delays, limits = zip(*points, strict=True)
     axes.fill_between(delays, limits, color=style.GRID, alpha=0.6, linewidth=0)
     axes.plot(delays, limits, color=style.INK, linewidth=1, linestyle=":")
+    below = limits[-1] > 0.1 * axes.get_ylim()[1]  # there is room for it in the grey area
     axes.annotate(
         "no algorithm can be faster",
         xy=(delays[-1], limits[-1]),
-        xytext=(-4, -5),
+        xytext=(-4, -5 if below else 3),
         textcoords="offset points",
         ha="right",
-        va="top",
+        va="top" if below else "bottom",
         fontsize=8.5,
     )
 

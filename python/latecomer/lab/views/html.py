@@ -29,6 +29,11 @@ from .table import (
     yardstick,
 )
 
+_ESTIMATE = (
+    "estimate",
+    "How algorithms know who will be late, as named below: by perfect they are told, as no program "
+    "is; by online the library finds out from earlier calls.",
+)
 _AS = "as="  # among the parameters of an algorithm that chose another one
 
 _TOLD = 5  # findings with a line of their own
@@ -42,6 +47,7 @@ _HOW_TO_READ_SWEEP = (
         "equal to it, in the folded tables too. The choice that an algorithm "
         "made by itself is shown where the pointer rests on its time.",
     ),
+    _ESTIMATE,
     ("limit", "What no algorithm can beat for these arrivals on this network."),
     (
         "openmpi-4.1, mpich-5.0",
@@ -51,6 +57,11 @@ _HOW_TO_READ_SWEEP = (
 )
 
 _HOW_TO_READ = (
+    (
+        "algorithm",
+        "Small words behind a name are its parameters: latecomer algorithms NAME explains them.",
+    ),
+    _ESTIMATE,
     (
         "elapsed",
         "The time a rank spends in the collective, from its own arrival to its own exit: the mean "
@@ -131,7 +142,8 @@ def _lead(rows: Sequence[Row]) -> str:
     row = rows[0]
     sizes = _span(rows, "bytes", size)
     network = networks.told(row.network)
-    return f"{sizes}, operator {row.op}, arrivals {delays_title(rows)}; {network}, {row.mpi}"
+    op = "" if row.op == "none" else f", operator {row.op}"
+    return f"{sizes}{op}, arrivals {delays_title(rows)}; {network}, {row.mpi}"
 
 
 def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
@@ -154,6 +166,8 @@ def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
     if near:
         before += "no clear difference between "
         after = f"{choice} with {took}, the least, and {', '.join(names[r] for r in near)}"
+        if len(near) == len(block) - 1 > 1:
+            return f"{before}any of them; ", names[row], f"{choice} takes least, {took}"
     rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
         f"{number(speedup)} times as fast as {_described(name)}"

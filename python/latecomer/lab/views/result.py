@@ -57,9 +57,11 @@ class Result:
     def footer(self) -> str:
         """The measurement and its setting, in one line; all about it is in the JSON."""
         used = self.used
-        what = "{collective} of {bytes} bytes, {type} {op}, {ranks} ranks".format(**used)
-        if used["estimate"] != "perfect":
-            what += f", estimate {used['estimate']}"
+        op = "" if used["op"] == "none" else f" {used['op']}"
+        what = "{collective} of {bytes} bytes, {type}".format(**used)
+        what += f"{op}, {used['ranks']} ranks"
+        known = " (algorithms are told who will be late)" if used["estimate"] == "perfect" else ""
+        what += f", estimate {used['estimate']}{known}"
         where = f"{used['mpi']}, {used['network']}"
         costs = str(used.get("costs", used["network"]))  # simulated: the network is its costs
         if used["network"] == costs:
