@@ -1,4 +1,4 @@
-"""A training whose gradients latecomer reduces, to copy: mpirun -n 4 python train.py"""
+"""A training whose gradients latecomer reduces: mpirun -n 4 python examples/pytorch/train.py"""
 
 import time
 

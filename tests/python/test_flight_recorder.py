@@ -111,7 +111,59 @@ def test_a_job_that_hangs_in_its_first_call(tmp_path, capsys):
     assert run(["report", str(store(tmp_path, dumps)), "--budget", "0"]) == 0
     told = capsys.readouterr()
     assert "ranks 0, 2 and 3 have come, rank 1 has not" in told.err
-    assert "Nobody is named" in told.out
+    assert told.out.splitlines()[:4] == [
+        "who:   Rank 1 has not come to call 0 of default_pg, allreduce; ranks 0, 2 and 3 wait.",
+        "cost:  The job does not go on.",
+        "where: It has no call in its dump.",
+        "next:  Look at rank 1, by the job's output and a debugger.",
+    ]
+
+
+def test_the_answer_names_who_has_not_come_however_many_calls_are_complete(tmp_path, capsys):
+    dumps = job(timed=False)
+    for rank in (0, 2, 3):
+        dumps[rank]["entries"].append(entry(CALLS, 9.0))
+    store(tmp_path / "all" / "vm", dumps)
+    page = tmp_path / "a.html"
+    assert run(["report", str(tmp_path / "all"), "--html", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert f"who:   Rank 1 on host vm has not come to call {CALLS} of default_pg, allre" in said
+    assert f"where: It was last seen after call {CALLS - 1} of group '0', allreduce, at " in said
+    assert "What if" not in said
+    assert "Rank 1 on host vm has not come to call" in page.read_text()
+    del dumps[2]["entries"][-1]
+    store(tmp_path / "all" / "vm", dumps)
+    assert run(["report", str(tmp_path / "all"), "--html", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert "who:   Ranks 1 and 2 on host vm have not come to call" in said
+    assert "(train.py:31); rank 2 was last seen after call" in said
+    assert "next:  Look at ranks 1 and 2, by the job's output" in said
+
+
+def test_of_several_calls_the_one_counts_whose_ranks_wait_in_no_other(tmp_path):
+    """Rank 1 waits for rank 2 in a group of its own; rank 2 waits in no call."""
+    groups = {"0": [0, 1, 2], "1": [1, 2]}
+    entries = [[entry(1, 2.0)], [entry(0, 1.0, group="1")], []]
+    dumps = [dump([entry(0, 0.5, 0.6), *own], groups=groups) for own in entries]
+    hang = read(store(tmp_path, dumps)).hang
+    assert (hang.call, list(hang.absent)) == ("call 0 of a part, allreduce", [2])
+
+
+@pytest.mark.parametrize(("path", "own"), [
+    ("/home/user/torch/train.py", True),
+    ("/home/user/torch/models/net.py", True),
+    ("/opt/lib/torch/distributed/distributed_c10d.py", False),
+    ("/usr/lib/python3/dist-packages/torch/functional.py", False),
+    ("torch/nn/modules/module.py", False),
+    ("/src/pytorch/torch/_ops.py", False),
+])  # fmt: skip
+def test_a_folder_of_the_program_may_be_called_torch(tmp_path, path, own):
+    frames = [{"name": "step", "filename": path, "line": 3},
+              {"name": "main", "filename": "/home/user/main.py", "line": 9}]  # fmt: skip
+    dumps = [dump([entry(0, 1.0, 2.0, frames=frames)], 2) for _ in range(2)]
+    group = (trace := read(store(tmp_path, dumps))).groups[0]
+    place = trace.words[int(group.site[0])]
+    assert place == (f"step ({path.rpartition('/')[2]}:3)" if own else "main (main.py:9)")
 
 
 def test_a_message_that_a_rank_waits_in(tmp_path):

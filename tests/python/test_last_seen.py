@@ -8,10 +8,12 @@ import time
 import numpy as np
 import pytest
 from dropin_helpers import DEADLINE_S, compiled_fortran, launcher_of
-from latecomer.launch import preload, program
+from latecomer import cli
+from latecomer.launch import dropin, preload, program
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace import read
 from latecomer.report.trace.model import TraceError
+from latecomer.verbs.run import _answer_of_trace
 from mpi_helpers import installed
 from scenes_helpers import both_families
 from trace_helpers import ZERO, Files, arrivals_and_exits
@@ -154,6 +156,33 @@ def patch(folder, rank, **values):
 
 def seen(folder):
     return [each for each in read(folder).remarks if "last seen" in each]
+
+
+@pytest.mark.parametrize(("ended", "who", "why"), [
+    ([1], "rank 1 did not reach MPI_Finalize", "rank 1"),
+    ([0, 1, 2], "no rank reached MPI_Finalize", "the job"),
+])  # fmt: skip
+def test_a_job_that_ended_early_is_no_slow_one(tmp_path, capsys, ended, who, why):
+    together = np.repeat(np.arange(1, 13)[:, None] * 0.01, 3, axis=1)
+    folder = Files(3).write(tmp_path / "trace", together, together + 0.005)
+    for rank in ended:
+        patch(folder, rank, doing=0)
+    assert cli.run(["report", str(folder)]) == 0
+    said = capsys.readouterr().out
+    first = f"The job has not come to its end: {who}; nobody in particular is late."
+    assert said.splitlines()[0] == f"who:   {first}"
+    assert f"next:  Find out why {why} ended.\n" in said
+    assert "What if" not in said
+    assert "Find out why" in (folder / "report.html").read_text()
+    of_run = _answer_of_trace(folder, None, dropin.Ended(139, 1.0))
+    assert (of_run.who, of_run.next) == (first, f"Find out why {why} ended.")
+
+
+def test_a_late_rank_of_a_job_that_ended_early_is_named(tmp_path, capsys):
+    folder = Files(3).write(tmp_path / "trace", *arrivals_and_exits(12, 3, late=2))
+    patch(folder, 1, doing=0)
+    assert cli.run(["report", str(folder)]) == 0
+    assert "Rank 2 on host node2 is late." in capsys.readouterr().out
 
 
 def test_ranks_in_the_same_call_are_told_together(folder):

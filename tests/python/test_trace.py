@@ -168,6 +168,16 @@ def test_clocks_that_were_compared_are_taken_as_they_are(tmp_path):
     np.testing.assert_allclose(trace.clock_error, [0, 3e-6])
 
 
+def test_time_asleep_is_not_told_of_a_part(folder, capsys):
+    _patched(folder, native.CALL, "asleep", 51, native.A_CALL)
+    told = {}
+    for part in ("", "--skip 2", "--from 1us", "--to 100s"):
+        assert cli.run(["report", str(folder), *part.split(), "--budget", "0"]) == 0
+        told[part] = "freed:" in capsys.readouterr().out
+        told[part] |= "their cores were free" in (folder / "report.html").read_text()
+    assert told == {"": True, "--skip 2": False, "--from 1us": False, "--to 100s": False}
+
+
 def test_time_asleep_is_that_of_calls_that_are_used(folder):
     arrival, leave = arrivals_and_exits(12, 3)
     _patched(folder, native.CALL, "asleep", 51, native.A_CALL)

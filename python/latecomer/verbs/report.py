@@ -227,16 +227,18 @@ def see(trace: Trace, part: Mapping[str, Any], **known: Any) -> Seen:
     from ..report.analysis.answer import answer_of
     from ..report.analysis.code import lines_of
     from ..report.analysis.cut import analysed
-    from ..report.analysis.facts import facts
+    from ..report.analysis.facts import ended_early, facts
     from ..report.trace.about import about
 
+    if part.get("skip") or "start" in part or "end" in part:
+        trace = replace(trace, slept=None)  # it is that of the whole run
     found = analysed(trace, **part)
     run = about(Path(trace.source), trace.started)
     sites = [site.site for site in found.sites]
     if found.origin:
         sites += [place.site for place in found.origin.graph.places]
     found.code = lines_of(sites, run)
-    told = facts(found, run_command=run.command_line)
+    told = ended_early(facts(found, run_command=run.command_line), trace)
     told = replace(told, **{"traces": fresh_folder(), "within": run.within} | known)
     return Seen(found, told, answer_of(told), run)
 
@@ -304,14 +306,15 @@ def _report(
 def with_what_if(
     seen: Seen, network: str = "", native: str = NATIVE, seconds: float | None = None
 ) -> tuple[Seen, WhatIf | None]:
-    """Simulations for about so long, and the answer with what they tell; None: of 0 seconds, or
-    without calls."""
+    """Simulations for about so long, and the answer with what they tell; None: of 0 seconds, of
+    a job that did not come to its end, or without calls."""
     from ..report.analysis.answer import answer_of
     from ..report.analysis.facts import simulated
 
     usual = min(max(_SHORT, seen.found.trace.ranks / 16), _LONG)
     budget = usual if seconds is None else seconds
-    can = _has_calls(seen.found) and seen.found.trace.between
+    done = not seen.facts.hang and not seen.facts.early
+    can = done and _has_calls(seen.found) and seen.found.trace.between
     answers = _answers(seen, network, native, budget) if budget and can else None
     told = simulated(seen.facts, answers)
     return replace(seen, facts=told, said=answer_of(told)), answers

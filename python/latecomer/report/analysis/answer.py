@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 from ...base import invocation
 from ...base.printable import plain
 from ...base.units import seconds
+from ..trace.model import ranks_said
 from .facts import Facts, facts
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import CLEAR, INCOMPARABLE, LITTLE, listed, percent, seconds_beside
 
 if TYPE_CHECKING:
+    from ..trace.model import Hang
     from .lateness import Lateness
 
+_SEEN = 3  # ranks of which it is said where they were last
 HANG = 7  # characters of a line before its sentence
 
 
@@ -59,8 +62,8 @@ def headline(found: Answer) -> str:
 
 def verdict(facts: Facts) -> str:
     """The classification; the rule is in the definitions."""
-    if facts.unknown:
-        return "Without arrivals that can be compared nothing can be concluded."
+    if facts.unknown or facts.early:
+        return _no_verdict(facts)
     waiting, moving = facts.waiting, facts.moving
     if waiting + moving < LITTLE * facts.run:
         return "Collectives take little of the time: whatever is done about them saves little."
@@ -74,12 +77,24 @@ def verdict(facts: Facts) -> str:
     return "Both matter: the imbalance of the ranks, and moving the data."
 
 
+def _no_verdict(facts: Facts) -> str:
+    if facts.hang or facts.early:
+        return "The job hangs." if facts.hang else "The job did not come to its end."
+    return "Without arrivals that can be compared nothing can be concluded."
+
+
 def _on_files(facts: Facts) -> bool:
     return 2 * facts.files > facts.moving
 
 
 def finding(facts: Facts) -> str:
     """The key of the remedy."""
+    if facts.hang or facts.early:
+        return "hang" if facts.hang else "early"
+    return _by_times(facts)
+
+
+def _by_times(facts: Facts) -> str:
     if not facts.known and not facts.folder:
         return "little"  # all ranks told what they did, and there was nothing to look at
     if facts.unknown:
@@ -98,15 +113,30 @@ def finding(facts: Facts) -> str:
 
 def subject(facts: Facts) -> tuple[str, str, str]:
     """As in "Ranks 1 and 2", "on hosts a and b" and "are late."; the second may be empty."""
+    if facts.hang:
+        who, have = ranks_said(facts.hang.absent), "have" if len(facts.hang.absent) > 1 else "has"
+        rest = f"{have} not come to {facts.hang.call}; {facts.hang.waiting}."
+        return who.capitalize(), _on_hosts(facts), rest
+    if facts.early:
+        nobody = "" if facts.unknown else "; nobody in particular is late"
+        return "The job", "", f"has not come to its end: {facts.early}{nobody}."
     if facts.unknown:
         return "Nobody", "", f"is named: {facts.unknown}."
     if not facts.late:
         return "Nobody in particular", "", "is late."
-    hosts = list(dict.fromkeys(plain(host) for host in facts.hosts if host != "?"))
-    if facts.host and hosts:
+    if facts.host and (hosts := _hosts_of(facts)):
         return f"The {len(facts.late)} ranks on host {hosts[0]}", "", "are late."
-    on = f"on host{'s' if len(hosts) > 1 else ''} {listed(hosts)}" if hosts else ""
-    return f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}", on, f"{_be(facts)} late."
+    who = f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}"
+    return who, _on_hosts(facts), f"{_be(facts)} late."
+
+
+def _hosts_of(facts: Facts) -> list[str]:
+    return list(dict.fromkeys(plain(host) for host in facts.hosts if host != "?"))
+
+
+def _on_hosts(facts: Facts) -> str:
+    hosts = _hosts_of(facts)
+    return f"on host{'s' if len(hosts) > 1 else ''} {listed(hosts)}" if hosts else ""
 
 
 def shares(facts: Facts) -> tuple[str, str]:
@@ -152,6 +182,8 @@ def _who(facts: Facts) -> str:
 
 
 def _cost(facts: Facts) -> str:
+    if facts.hang:
+        return "The job does not go on."
     if not facts.known:
         unseen = f"; not measured: {facts.unseen}" if facts.unseen else ""
         return f"Too few calls are known on all ranks for an answer{unseen}."
@@ -176,6 +208,8 @@ def _where(facts: Facts) -> str:
 
 
 def _place(facts: Facts) -> str:
+    if facts.hang:
+        return _last_seen(facts.hang)
     if facts.unknown:
         return (
             "Nowhere that is known."
@@ -199,6 +233,15 @@ def _place(facts: Facts) -> str:
     return f"{part} is in the {facts.place}{', where ' + last if last else ''}."
 
 
+def _last_seen(hang: Hang) -> str:
+    ranks = [f"rank {rank}" for rank in hang.absent] if len(hang.absent) > 1 else ["it"]
+    told = [f"{who} {where}" for who, where in zip(ranks, hang.last, strict=True)][:_SEEN]
+    if more := len(ranks) - len(told):
+        told.append(f"{more} more have not come")
+    said = "; ".join(told)
+    return f"{said[0].upper()}{said[1:]}."
+
+
 def _next(facts: Facts) -> str:
     do, command = remedy(facts)
     return f"{do}; then: {command}" if command else f"{do}."
@@ -207,6 +250,10 @@ def _next(facts: Facts) -> str:
 def _do(facts: Facts) -> str:
     key = finding(facts)
     remedy = REMEDIES[key]
+    if facts.hang or facts.early:
+        ranks = facts.hang.absent if facts.hang else facts.ended
+        of_all = len(ranks) == facts.ranks
+        return remedy.many.format(ranks="the job" if of_all else ranks_said(ranks))
     if key == "rank" and _many(facts):
         return remedy.many.format(hosts=_hosts(facts))
     if key == "moving" and facts.late:
@@ -225,8 +272,8 @@ def _hosts(facts: Facts) -> str:
 
 def _command(facts: Facts) -> str:
     """A command that was not given just now, and that can be given; "" if there is none."""
-    if not facts.known and not facts.folder:
-        return ""  # nothing would be in a trace
+    if (not facts.known and not facts.folder) or facts.hang or facts.early:
+        return ""  # nothing would be in a trace, or it would help nobody
     command = REMEDIES[finding(facts)].command if facts.run_command else LOOK
     if command == LOOK and not facts.folder:
         command = TRACE if facts.run_command else ""

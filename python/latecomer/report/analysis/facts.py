@@ -12,7 +12,7 @@ import numpy as np
 from ...base.printable import plain
 from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
-from ..trace.model import ranks_said
+from ..trace.model import Hang, Trace, ranks_said
 from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
@@ -70,6 +70,9 @@ class Facts:
     known: bool = True  # False: most calls are not, so neither are `waiting` and `moving`
     unknown: str = ""  # why nothing can be said of who is late, as a sentence ...
     unclear: str = "unclear"  # ... and the key of the remedy
+    hang: Hang | None = None  # the call that the job hangs in, if it is known who has not come
+    ended: Sequence[int] = ()  # the ranks that ended early, if nobody is late ...
+    early: str = ""  # ... as in "rank 1 did not reach MPI_Finalize"
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not measured
     folder: str = ""  # of the trace; empty: none
@@ -99,9 +102,13 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     missing = np.flatnonzero(np.isnan(trace.clock_error)).tolist()  # ranks without a file
     by_messages = found.origin is not None and found.origin.waits > 0
     complete = sum(group.complete for group in found.groups)
+    if trace.hang and trace.hang.absent:
+        hosts = [trace.hosts[rank] for rank in trace.hang.absent]
+        return replace(common, known=False, unknown=trace.hang.said, hosts=hosts, remarks=(),
+                       hang=trace.hang)  # fmt: skip
     if found.incomplete > complete:
         told = _without_most_calls(common, found, missing, complete)
-        return replace(told, unknown=trace.hang or told.unknown)
+        return replace(told, unknown=trace.hang.said if trace.hang else told.unknown)
     if found.origin is not None and by_messages:
         told = _facts_of_origin(found, found.origin, common)
         told = _unless_unseen(told, found)
@@ -125,6 +132,18 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
                             calls=where.calls, of_two=where.of_two)  # fmt: skip
     named = unless_unclear(named, found.clock_error, _spread(found))
     return _unless_unseen(named, found)
+
+
+def ended_early(told: Facts, trace: Trace) -> Facts:
+    """The same, with the ranks that did not come to the end, where nobody is named: a job that was
+    ended by something else."""
+    not_read = told.unknown and told.unclear != "odd"
+    if not trace.unended or told.late or not_read or told.hang:
+        return told
+    who = ranks_said(list(trace.unended)) if len(trace.unended) < trace.ranks else "no rank"
+    goal = "the end of the program" if trace.of_device else "MPI_Finalize"
+    did = "reached" if who == "no rank" else "did not reach"
+    return replace(told, early=f"{who} {did} {goal}", ended=tuple(trace.unended))
 
 
 def _on_files(found: Lateness) -> float:

@@ -16,7 +16,7 @@ class Remedy:
     means: str  # it is
     do: str  # do
     command: str  # a verb and options of latecomer; {folder}, {traces} and {run} are filled in
-    many: str = ""  # what to do about several ranks; {hosts} is filled in
+    many: str = ""  # what to do about certain ranks; {hosts} or {ranks} is filled in
 
 
 LOOK = "latecomer report {folder} --perfetto calls.json"  # where the program is not MPI's
@@ -68,6 +68,20 @@ REMEDIES = {
         "something outside of the collectives that were measured",
         "use a profiler of the program itself",
         LOOK,
+    ),
+    "hang": Remedy(
+        "ranks have not come to a call",
+        "a rank that hangs, has ended, or waits for something else",
+        "look at these ranks, by the job's output and a debugger",
+        "",
+        "look at {ranks}, by the job's output and a debugger",
+    ),
+    "early": Remedy(
+        "nobody in particular is late, and ranks did not reach MPI_Finalize",
+        "a crash, an exit or a kill; or the job still runs",
+        "find out why these ranks ended",
+        "",
+        "find out why {ranks} ended",
     ),
     "unclear": Remedy(
         "nobody is named, because clocks differ by more than the lateness",

@@ -111,7 +111,7 @@ def _late(found: Comparison, runs: Sequence[Run]) -> str:
     facts = next(run.facts for run in runs if tuple(run.facts.late) == late)
     if facts.unknown:
         return f"not known ({facts.unknown})"
-    who, on, _ = subject(replace(facts, late=late))
+    who, on, _ = subject(replace(facts, late=late, early=""))
     words = " ".join(filter(None, (who, on)))
     often = f" in {times} of {len(runs)} runs" if len(runs) > 1 and times < len(runs) else ""
     return f"{words[0].lower()}{words[1:]}{often}"

@@ -33,7 +33,9 @@ _ODD = ("entries that tell no call: right would be process_group, collective_seq
 _RIGHT = ("right would be what torch._C._distributed_c10d._dump_nccl_trace() or "
           "_dump_nccl_trace_json() returns")  # fmt: skip
 _COMPLETED = "time_discovered_completed_ns"
-_OF_TORCH = re.compile(r"(?:^|/)torch/")
+_OF_TORCH = re.compile(  # a folder of the program may be called torch, too
+    r"(?:site|dist)-packages/torch/|(?:^|/)torch/(?:distributed|nn|autograd|utils|_\w+)(?:/|\.py$)"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def read(folder: str | Path) -> Trace:
     folder, left = Path(folder), LeftOut()
     dumps, listed = _dumps(folder, left)
     dumps = _agreed(dumps)
-    where = hanging(dumps)
+    where, hang = hanging(dumps)
     ranks = max(listed, 1 + max(dumps, default=-1))
     calls = {rank: [each for each in dump.entries if _of_use(each, dump, ranks, left)]
              for rank, dump in dumps.items()}  # fmt: skip
@@ -60,7 +60,7 @@ def read(folder: str | Path) -> Trace:
             raise
         raise TraceError(error.what, f"{error.value}; {'; '.join(where)}", error.remedy) from None
     return replace(trace, inputs=[dump.path for dump in dumps.values()],
-                   hang=where[0] if where else "", remarks=[*where, *trace.remarks])  # fmt: skip
+                   hang=hang, remarks=[*where, *trace.remarks])  # fmt: skip
 
 
 def _dumps(folder: Path, left: LeftOut) -> tuple[dict[int, Dump], int]:

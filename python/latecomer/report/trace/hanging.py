@@ -9,24 +9,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from .flight_dump import Dump, Entry
-from .model import ranks_said
+from .model import Hang, ranks_said
 
 _MOST = 8  # sentences
 _Key = tuple[str, tuple[int, ...]]  # a group's name and its members
 
 
-def hanging(dumps: Mapping[int, Dump]) -> list[str]:
-    """Sentences about the calls that are not complete; none if all are."""
-    told: list[str] = []
+def hanging(dumps: Mapping[int, Dump]) -> tuple[list[str], Hang | None]:
+    """Sentences about the calls that are not complete, and the one to begin with.
+
+    That is one to which ranks have not come that wait in no other call, if there is one.
+    """
+    found: list[Hang] = []
     absent: list[int] = []
     for (name, members), of in _by_group(dumps).items():
-        for sentence, ranks in _of_group(name, members, of, dumps):
-            told.append(sentence)
-            absent += [rank for rank in ranks if rank not in absent]
-    told += [_last(rank, dumps[rank]) for rank in absent]
+        for each in _of_group(name, members, of, dumps):
+            found.append(each)
+            absent += [rank for rank in each.absent if rank not in absent]
+    told = [each.said for each in found] + [f"rank {rank} {_last(dumps[rank])}" for rank in absent]
     more = len(told) - _MOST
-    return told if more <= 0 else [*told[:_MOST], f"{more} sentences more about calls that are not "
-                                   "complete"]  # fmt: skip
+    if more > 0:
+        told[_MOST:] = [f"{more} sentences more about calls that are not complete"]
+    return told, min(found, key=lambda each: _order(each, dumps), default=None)
+
+
+def _order(hang: Hang, dumps: Mapping[int, Dump]) -> int:
+    if not hang.absent:
+        return 2
+    return int(any(not each.done for rank in hang.absent for each in dumps[rank].entries))
 
 
 def _by_group(dumps: Mapping[int, Dump]) -> dict[_Key, dict[int, dict[int, Entry]]]:
@@ -48,8 +58,8 @@ def _of_group(
     members: Sequence[int],
     of: Mapping[int, Mapping[int, Entry]],
     dumps: Mapping[int, Dump],
-) -> Iterator[tuple[str, list[int]]]:
-    """A sentence about the first call that is not complete, and the ranks that have not come."""
+) -> Iterator[Hang]:
+    """The first call that is not complete."""
     pending = [number for own in of.values() for number, each in own.items() if not each.done]
     if not pending:
         return
@@ -64,29 +74,35 @@ def _of_group(
     if len(names) > 1:
         each = (f"{kind} by {ranks_said([r for r, e in came.items() if e.name == kind])}"
                 for kind in names)  # fmt: skip
-        yield f"{said}: the ranks call different collectives, {', '.join(each)}", absent
+        yield Hang(f"{said}: the ranks call different collectives, {', '.join(each)}")
     elif absent:
         be = "has" if len(absent) == 1 else "have"
-        yield f"{said}: {_come(came)}, {ranks_said(absent)} {be} not", absent
+        yield Hang(
+            f"{said}: {_come(came)}, {ranks_said(absent)} {be} not",
+            absent,
+            f"call {number} of {about or group}, {' or '.join(names)}",
+            f"{ranks_said(list(came))} wait{'s' if len(came) == 1 else ''}",
+            [_last(dumps[rank]) for rank in absent],
+        )
     else:
         whole = len(came) == (len(members) or len(of))
         who = "all ranks have come" if whole else _come(came)
         begun = [rank for rank, each in came.items() if each.started]
         seen = f", and the device of {ranks_said(begun)} had begun" if begun else ""
-        yield f"{said}: {who}{seen}", []
+        yield Hang(f"{said}: {who}{seen}")
 
 
 def _come(came: Mapping[int, Entry]) -> str:
     return f"{ranks_said(list(came))} {'has' if len(came) == 1 else 'have'} come"
 
 
-def _last(rank: int, dump: Dump) -> str:
+def _last(dump: Dump) -> str:
     """Where the rank was last: in the first call that is not complete, or after the last one."""
     pending = [each for each in dump.entries if not each.done]
     if not dump.entries:
-        return f"rank {rank} has no call in its dump"
+        return "has no call in its dump"
     entry = pending[0] if pending else dump.entries[-1]
     what = "message" if entry.message else "call"
     where = f"{what} {entry.number} of group {entry.group!r}, {entry.name}"
     at = f", at {entry.site}" if entry.site else ""
-    return f"rank {rank} was last seen {'in' if pending else 'after'} {where}{at}"
+    return f"was last seen {'in' if pending else 'after'} {where}{at}"

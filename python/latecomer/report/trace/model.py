@@ -314,6 +314,17 @@ class Messages:
 
 
 @dataclass(frozen=True)
+class Hang:
+    """A call that is not complete, in sentences without a full stop."""
+
+    said: str
+    absent: Sequence[int] = ()  # the ranks that have not come; none: not known, or all have
+    call: str = ""  # as in "call 7 of default_pg, allreduce"
+    waiting: str = ""  # as in "ranks 0 and 2 wait"
+    last: Sequence[str] = ()  # where each of `absent` was last, as in "was last seen after call 6"
+
+
+@dataclass(frozen=True)
 class Trace:
     """The calls of all ranks of a job."""
 
@@ -337,7 +348,8 @@ class Trace:
     overlapping: Sequence[Group] = ()
     others: Others | None = None  # None: not measured
     between: bool = True  # False: nothing is known of what lies between two calls
-    hang: str = ""  # the first call that is not complete, as a sentence without a full stop
+    hang: Hang | None = None  # the first call that is not complete
+    unended: Sequence[int] = ()  # the ranks whose files tell no end
     of_device: bool = False  # calls are kernels of a device, which no algorithm of MPI's replaces
     slept: NDArray[np.float64] | None = None  # by rank: seconds asleep in collectives
 

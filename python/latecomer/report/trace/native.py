@@ -188,6 +188,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         others=others_of(files, seconds),
         of_device=of_device,
         slept=slept,
+        unended=[rank for rank, file in files.items() if not file.header["end"]],
     )
 
 
