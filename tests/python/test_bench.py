@@ -188,7 +188,8 @@ def test_the_library_of_a_job_must_be_clear(fake, monkeypatch):
     for name in ("RANK", "SIZE"):
         monkeypatch.setenv(f"PMI_{name}", os.environ.pop(f"OMPI_COMM_WORLD_{name}"))
     (fake.parent / "latecomer_bench_mpich").symlink_to(fake.parent / "latecomer_bench_openmpi")
-    assert "name it by --mpi" in refusal(2, *FAKED)
+    assert "both Open MPI and MPICH are built: which one this job uses is not known; name the " \
+        "one of this job: --mpi openmpi or --mpi mpich" in refusal(2, *FAKED)  # fmt: skip
 
 
 def test_all_leaves_out_what_needs_a_commutative_operator(fake):

@@ -280,6 +280,19 @@ def test_no_color_is_respected(monkeypatch, no_color):
     assert ("\x1b[31m" in screen.getvalue()) is not no_color
 
 
+def test_the_terminal_that_a_launcher_gives_a_rank_is_none():
+    """It has no columns. A file's table has all columns, and no colours."""
+    own, given = os.openpty()
+    code = (
+        "from latecomer.base.output import console; print(console().is_terminal, console().width)"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    subprocess.run([sys.executable, "-c", code], stdout=given, check=True, env=env)
+    assert os.read(own, 99).split() == [b"False", b"200"]
+    os.close(own)
+    os.close(given)
+
+
 # ---- progress
 
 

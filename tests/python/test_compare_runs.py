@@ -274,7 +274,10 @@ def test_traces_of_all_turns_are_compared(jobs, tmp_path, capsys):
     assert names == {f"{kind}-{turn}": (kind != "with", "ring" if kind == "with" else None, False)
                      for kind in ("without", "with", "control") for turn in (1, 2, 3)}  # fmt: skip
     assert run([*command, *program]) == 2
-    assert "holds a trace; name another folder" in capsys.readouterr().err
+    assert (
+        f"holds a trace; name another folder, as in --trace {tmp_path}/traces-2"
+        in capsys.readouterr().err
+    )
 
 
 def test_of_two_comparisons_into_one_folder_the_second_is_refused(jobs, tmp_path, capsys):

@@ -281,6 +281,8 @@ def test_check_says_that_a_file_is_right_or_where_it_is_not(capsys, tmp_path):
     assert run_verb(capsys, "check", path)[:2] == (0, f"{path}: 3 rules, all of them right\n")
     code, out, _ = run_verb(capsys, "check", path, "--json")
     assert (code, json.loads(out)["rules"]) == (0, 3)
+    one = written(tmp_path, file_of(entry({"alg": "ring"})), "one.json")
+    assert run_verb(capsys, "check", one)[1] == f"{one}: 1 rule, which is right\n"
     bad = written(tmp_path, file_of(entry({"alg": "frob"})), "bad.json")
     code, _, err = run_verb(capsys, "check", bad)
     assert code == 2

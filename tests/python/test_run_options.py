@@ -76,6 +76,16 @@ def test_what_is_wrong_is_refused_before_the_job(words, said, launcher, tmp_path
     assert not (tmp_path / "started").exists()
 
 
+def test_a_misspelt_variable_is_refused_before_the_job(launcher, tmp_path, monkeypatch, capsys):
+    """The library would go on, and carry out collectives."""
+    monkeypatch.setenv("LATECOMER", "observ")
+    assert cli.run(["run", "--", str(launcher), "./app"]) == 2
+    assert "LATECOMER: 'observ'; give on, observe, off; did you mean observe" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "started").exists()
+
+
 @pytest.mark.parametrize("option", ["--off", "--compare", "--deadline=5"])
 def test_what_has_no_effect_on_variables_is_refused(option, capsys):
     assert cli.run(["run", "--preload-only", option]) == 2
@@ -87,7 +97,10 @@ def test_of_two_jobs_that_trace_into_one_folder_the_second_is_refused(launcher, 
     words = ["run", "--trace", str(trace), "--", str(launcher), "./app"]
     with claimed(trace):
         assert cli.run(words) == 2
-        assert f"another job traces into {trace}, or did" in capsys.readouterr().err
+        told = (
+            f"another job traces into {trace}, or did; name another folder, as in --trace {trace}-2"
+        )
+        assert told in capsys.readouterr().err
         assert not (tmp_path / "started").exists()
     assert not trace.exists()  # a job that left no trace leaves no folder that would be refused
     with claimed(trace), pytest.raises(UsageError), claimed(trace):

@@ -136,7 +136,8 @@ def test_times_on_a_network(capsys):
             ["ring", "--ranks", 2, "--html", "a.html", "--beside", "early_owners:block=3"],
             "early_owners",
         ),
-        (["local_redirect", "--ranks", 4], "'local_redirect' is not usable"),
+        (["local_redirect", "--ranks", 4], "'local_redirect' is an algorithm of reduce: --coll"),
+        (["bruck", "--ranks", 4], "'bruck' is an algorithm of allgather: --collective allgather"),
     ],
 )
 def test_usage_errors(capsys, words, message):

@@ -98,6 +98,8 @@ def test_a_line_of_csv_that_is_no_row_is_left_out_and_told(tmp_path, line):
     ('{"rank": 0, "arrive": 1, "leave": 2, "leave_ns": 2}\n', "leave and leave_ns; keep one"),
     ("rank,arrive,leave\r0,1,2\r", "ends of lines: carriage returns alone; end lines by line"),
     ("rank,arrive,leave\n", "0 rows"), ("rank,arrive,leave\n0,1,2\n", "one rank alone"),
+    ("rank,arrive,leave\n0,1,2\n", " 1 row "),
+    ("\x7fELF\2\1\1", "it is a program; name the folder that run --trace wrote"),
 ])  # fmt: skip
 def test_what_is_no_table_is_refused(tmp_path, content, said):
     if content.startswith("PAR1"):

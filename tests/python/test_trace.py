@@ -361,6 +361,12 @@ def test_folders_without_a_trace(tmp_path):
         read(tmp_path)
     with pytest.raises(TraceError, match="no folder of a trace"):
         read(tmp_path / "none")
+    (tmp_path / "node0").mkdir()
+    with pytest.raises(TraceError, match="holds only folders without a file, such as node0"):
+        read(tmp_path)
+    (tmp_path / "node0" / "notes").touch()
+    with pytest.raises(TraceError, match="holds 1 other file, such as notes"):
+        read(tmp_path)
 
 
 def test_the_command_names_the_error(folder, capsys):

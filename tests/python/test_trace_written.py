@@ -314,7 +314,7 @@ def test_the_command_traces_and_writes_the_page(programs, tmp_path, capfd):
         assert cli.run(["run", *options, "--", *words]) == 0
         assert "who:   " in capfd.readouterr().err
         assert cli.run(["run", *options, "--", *words]) == 2
-        assert "holds a trace; name another folder" in capfd.readouterr().err
+        assert "trace holds a trace; name another folder, as in --trace " in capfd.readouterr().err
     assert "who is late" in file.read_text()
 
 

@@ -100,7 +100,7 @@ def test_ends_of_a_picture_without_a_known_arrival_say_so():
 def test_an_error_tells_the_last_arrival_that_is_known(calls):
     trace = without_arrivals(calls)
     last = 0.0 if calls == slice(None) else np.nanmin(trace.groups[0].arrival[-2])
-    with pytest.raises(UserError, match=re.escape(f"were entered within {seconds(last)}")):
+    with pytest.raises(UserError, match=re.escape(f"the last one begins at {seconds(last)}")):
         between(trace, 50.0, 60.0)
 
 

@@ -36,12 +36,22 @@ def say(text: str, *, hang: int | None = None) -> None:
 
 def folded(line: str, stream: TextIO, indent: int) -> str:
     """A line for a terminal, in lines of its width that are indented after the first one."""
-    if not stream.isatty():
+    if not _is_screen(stream):
         return line
     from textwrap import fill
 
     return fill(line, _width(stream), subsequent_indent=" " * indent, break_long_words=False,
                 break_on_hyphens=False)  # fmt: skip
+
+
+def _is_screen(stream: TextIO) -> bool:
+    """Tell a terminal that shows something from one that a launcher gives its ranks."""
+    if not stream.isatty():
+        return False
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0 or "COLUMNS" in os.environ
+    except OSError:
+        return True
 
 
 def _width(terminal: TextIO) -> int:
@@ -76,7 +86,8 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # the command handles it alike wherever it prints
 
-    found = Tables(highlight=False)
+    screen = None if _is_screen(sys.stdout) else False
+    found = Tables(highlight=False, force_terminal=screen)
     if not found.is_terminal:
         found.width = shutil.get_terminal_size((_WIDE, 0)).columns
     return found

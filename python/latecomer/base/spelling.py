@@ -1,4 +1,4 @@
-"""The word that a mistyped one probably means."""
+"""The word that a mistyped one probably means, and words for numbers of things."""
 
 from __future__ import annotations
 
@@ -17,3 +17,8 @@ def listed(word: str, known: Iterable[str]) -> str:
     """The words to choose from, for an error, and the one that this word probably means."""
     every = list(known)
     return f"{', '.join(every)}{guess(word, every)}"
+
+
+def counted(number: int, thing: str) -> str:
+    """As in `1 rule` or `2 rules`."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

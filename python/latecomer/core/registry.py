@@ -75,7 +75,17 @@ def check_choice(collective: str, text: str) -> None:
         name, names = text.partition(":")[0], _names(collective)
         if name in names:
             raise
+        if other := elsewhere(collective, name):
+            raise ValueError(f"algorithm: {other}") from None
         raise ValueError(f"{error}{guess(name, names)}") from None
+
+
+def elsewhere(collective: str, name: str) -> str:
+    """As in "'direct' is an algorithm of allgather: --collective allgather"; "" for this one's."""
+    having = [row.collective for row in _all() if row.name == name]
+    if not having or collective in having or collective not in collectives():
+        return ""
+    return f"'{name}' is an algorithm of {' and '.join(having)}: --collective {having[0]}"
 
 
 def check_choices(text: str) -> None:
@@ -85,7 +95,7 @@ def check_choices(text: str) -> None:
     for entry in text.split(";"):
         collective, colon, choice = entry.partition(":")
         if colon and collective in collectives():
-            check_choice(collective, choice)
+            core.check_choice(collective, choice)
         else:
             _check_for_all(entry)
 

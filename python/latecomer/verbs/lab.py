@@ -118,7 +118,7 @@ def slurm(
     It returns when the command and all its jobs are over. The exit code is the command's, or 1 if a
     job did not complete. Slurm must be installed: apt-get install slurm-wlm.
 
-    Example: latecomer lab slurm --nodes 4 -- srun --mpi=pmi2 -n 4 ./app
+    Example: latecomer lab slurm --nodes 4 -- srun --mpi=pmix -n 4 ./app
     """
     from ..lab import cluster
 

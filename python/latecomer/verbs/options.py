@@ -95,9 +95,10 @@ def refuse(why: str, options: Mapping[str, object]) -> None:
 
 Json = Annotated[bool, flag("--json")]
 Arrivals = Annotated[str, option(
-    "--arrivals", "|".join(choices.PATTERNS), "At random; by a CSV file, with one "
-    "line for each iteration and the delay of each rank: 0,0.005,0 or 0,5ms,0; by a FILE of "
-    "latecomer atlas, where WHICH is a collective or the number of a place."
+    "--arrivals", "|".join(choices.PATTERNS), "randlate, gamma and gaussian "
+    "are drawn at random. A CSV file has a line for each iteration, with the delay of each rank: "
+    "0,0.005,0 or 0,5ms,0. A FILE of latecomer atlas has the times of a program, where WHICH is a "
+    "collective or the number of a place."
 )]  # fmt: skip
 Estimate = Annotated[str, option(
     "--estimate", "|".join(choices.ESTIMATES), "Tell algorithms the true arrival times, the times "
@@ -177,7 +178,7 @@ class Result:
         "format of --format."
     )] = None  # fmt: skip
     plot: Annotated[list[Path] | None, option(
-        "--plot", "FILE", "Or an .html page."
+        "--plot", "FILE", "A name in .html gives a page."
     )] = None  # fmt: skip
     html: Annotated[Path | None, option(
         "--html", "FILE", "It has plots and tables."

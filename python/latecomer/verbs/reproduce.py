@@ -41,7 +41,7 @@ class Options:
         "format of --format."
     )] = None  # fmt: skip
     plot: Annotated[list[Path] | None, option(
-        "--plot", "FILE", "Or an .html page with all pictures."
+        "--plot", "FILE", "A name in .html gives a page with all pictures."
     )] = None  # fmt: skip
     lab: Annotated[bool, flag(
         "--lab", "Also measure in the emulated cluster of --nodes and --rate: vectors shrink with "

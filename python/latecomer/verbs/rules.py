@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ..base.limits import MOST_OF_JOB
+from ..base.limits import MOST_OF_JOB, MOST_RANKS
 from ..base.output import print_json, say
+from ..base.spelling import counted
 from ..base.units import seconds
 from ..command.declare import UsageError, argument, bad_value
 from .options import Json, Nodes, option
@@ -30,6 +31,9 @@ class Options(Nodes):
     file: File
     collective: Annotated[str | None, option(
         "--collective", "NAME", "By default all rules are listed."
+    )] = None  # fmt: skip
+    per_node: Annotated[int | None, option(
+        "--per-node", "K", "By default it is not known who shares a node.", min=1, max=MOST_RANKS
     )] = None  # fmt: skip
     ranks: Annotated[int | None, option(
         "--ranks", "N", "", min=1, max=MOST_OF_JOB
@@ -102,7 +106,8 @@ def check(file: File, as_json: Json = False) -> int:
     if as_json:
         print_json({"file": str(file), "rules": found.rule_count, "ok": True})
     else:
-        print(f"{file}: {found.rule_count} rules, all of them right")
+        right = "all of them right" if found.rule_count > 1 else "which is right"
+        print(f"{file}: {counted(found.rule_count, 'rule')}, {right}")
     return 0
 
 
@@ -160,7 +165,7 @@ def export(asked: ExportOptions) -> int:
         return 0
     for said in [*(f"left to {form.library}: {why}" for why in taken.left), *taken.notes]:
         say(said)
-    print(f"{asked.output}: {taken.rules} rules for {form.library}; use it by\n  {use}")
+    print(f"{asked.output}: {counted(taken.rules, 'rule')} for {form.library}; use it by\n  {use}")
     return 0
 
 

@@ -137,6 +137,7 @@ class Options:
 
     def _check_trace(self) -> None:
         from ..report.trace.native import is_folder_of_trace
+        from .settings import fresh_folder
 
         if self.html and not self.trace:
             raise UsageError(f"--html {self.html} is the page of a trace; it needs --trace FOLDER")
@@ -148,7 +149,10 @@ class Options:
         if self.compare and self.trace and self.trace.is_dir():
             folders += self.trace.iterdir()
         if any(map(is_folder_of_trace, folders)):
-            raise UsageError(f"--trace: {self.trace} holds a trace; name another folder")
+            other = fresh_folder(str(self.trace))
+            raise UsageError(
+                f"--trace: {self.trace} holds a trace; name another folder, as in --trace {other}"
+            )
 
 
 def run(asked: Options) -> int:

@@ -13,11 +13,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..base.spelling import listed
 from ..command.declare import UsageError, bad_value
 
 if TYPE_CHECKING:
     from ..launch.dropin import Wishes
 
+_MODES = ("on", "observe", "off")  # of LATECOMER
 _WORDS = {"progress": ("none", "thread"), "wait": ("auto", "poll", "sleep")}
 
 
@@ -26,6 +28,9 @@ def check_values(wishes: Wishes) -> None:
     from ..core import registry
     from ..core.compiled import core
 
+    mode = wishes.variables().get("LATECOMER", "")
+    if mode and mode not in _MODES:
+        raise bad_value("LATECOMER", f"'{mode}'; give {listed(mode, _MODES)}")
     if wishes.algorithm is not None:
         _as_value("--algorithm", registry.check_choices, wishes.algorithm)
     for option, words in _WORDS.items():
@@ -89,7 +94,8 @@ def claimed(trace: Path | None) -> Iterator[None]:
         os.close(os.open(claim, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         raise UsageError(
-            f"--trace: another job traces into {trace}, or did; name another folder"
+            f"--trace: another job traces into {trace}, or did; name another folder, as in "
+            f"--trace {fresh_folder(str(trace))}"
         ) from None
     try:
         yield
@@ -101,7 +107,7 @@ def claimed(trace: Path | None) -> Iterator[None]:
                     trace.rmdir()
 
 
-def fresh_folder() -> str:
+def fresh_folder(like: str = "traces") -> str:
     """The name of a folder that is not there, for a command that makes it."""
-    names = itertools.chain(["traces"], (f"traces-{number}" for number in itertools.count(2)))
+    names = itertools.chain([like], (f"{like}-{number}" for number in itertools.count(2)))
     return next(name for name in names if not Path(name).exists())

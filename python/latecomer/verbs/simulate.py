@@ -29,11 +29,11 @@ class Options(Result, Nodes, Question):
         "--nodes or --ranks."
     )] = None  # fmt: skip
     bytes: Annotated[str | None, option(
-        "--bytes", "LIST", "Or of several: 8-16MiB for 8 bytes, 16 bytes and so on, or "
+        "--bytes", "LIST", "Several: 8-16MiB for 8 bytes, 16 bytes and so on, or "
         "8-16MiB:x4. Each number has its own unit. The default is 1MiB."
     )] = None  # fmt: skip
     count: Annotated[str | None, option(
-        "--count", "LIST", "Or of several: 1-4Mi."
+        "--count", "LIST", "Several: 1-4Mi."
     )] = None  # fmt: skip
     progress: Annotated[str, option(
         "--progress", "|".join(choices.PROGRESS), "Move data during computation with a progress "

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from ..base.invocation import command_line
 from ..base.limits import MOST_ITERATIONS
 from ..base.output import print_json, say
+from ..base.spelling import counted
 from ..base.units import span
 from ..command.declare import UsageError, argument, bad_value
 from ..lab.options import choices
@@ -28,16 +29,16 @@ class Options(Where):
 
     launcher: Annotated[list[str] | None, argument(
         "[LAUNCHER...]", "Measure in the job at hand, whose ranks this launcher starts, as in srun "
-        "--mpi=pmi2 -n 8."
+        "--mpi=pmix -n 8."
     )] = None  # fmt: skip
     output: Annotated[Path, option(
         "--output", "FILE", "The journal is in FILE.journal. The default is rules.json."
     )] = Path("rules.json")  # fmt: skip
     collectives: Annotated[
-        str, option("--collective", "LIST", "Or of several, as in allreduce,bcast, or all.")
+        str, option("--collective", "LIST", "Several: allreduce,bcast or all.")
     ] = "allreduce"
     bytes: Annotated[str, option(
-        "--bytes", "LIST", "Or of several: 64KiB,1MiB or 64KiB-4MiB:x4."
+        "--bytes", "LIST", "Several: 64KiB,1MiB or 64KiB-4MiB:x4."
     )] = "64KiB-4MiB:x8"  # fmt: skip
     imbalances: Annotated[str, option(
         "--imbalance", "LIST", "Delay late ranks by these multiples of the time that the message "
@@ -160,7 +161,7 @@ def _tell(content: dict[str, Any], output: Path, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(output), "rules": count, "content": content})
     elif count:
-        print(f"{output}: {count} rules; latecomer rules explain {output} lists them")
+        print(f"{output}: {counted(count, 'rule')}; latecomer rules explain {output} lists them")
     else:
         print(f"{output}: no rules, since nothing beat the MPI library beyond the noise")
 

@@ -46,8 +46,7 @@ class Options(Nodes):
         "--collective", "NAME", "The default is all."
     )] = None  # fmt: skip
     ranks: Annotated[str | None, option(
-        "--ranks", "LIST", "Check these numbers of ranks, as in 4,8,16-17. The default is "
-        f"{_RANKS}."
+        "--ranks", "LIST", f"Several: 4,8,16-17. The default is {_RANKS}."
     )] = None  # fmt: skip
     patterns: Annotated[int | None, option(
         "--patterns", "N", "Check so many random arrival patterns. The default is "
@@ -57,7 +56,7 @@ class Options(Nodes):
         "--seed", "N", f"The default is {_SEED}.", min=0, max=MOST_SEED
     )] = None  # fmt: skip
     budget: Annotated[str | None, option(
-        "--budget", "TIME", f"Where not all cases can be checked in it. The default is {_BUDGET}."
+        "--budget", "TIME", f"Cases beyond that are left out. The default is {_BUDGET}."
     )] = None  # fmt: skip
     all: Annotated[bool, flag("--all", "Check every case, however long that takes.")] = False
     json: Json = False

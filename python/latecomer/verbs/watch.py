@@ -41,8 +41,8 @@ Once = Annotated[
 JsonLines = Annotated[bool, flag("--json", "One object a line for each look.")]
 Prometheus = Annotated[
     Path | None,
-    option("--prometheus", "FILE", "Keep this file as Prometheus's text format has it, for its "
-           "collectors of text files. It is replaced whole."),
+    option("--prometheus", "FILE", "Keep this file in Prometheus's text format, for the textfile "
+           "collector of its node exporter. It is replaced whole."),
 ]  # fmt: skip
 
 

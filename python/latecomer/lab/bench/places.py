@@ -152,7 +152,7 @@ class LaunchedPlace(Place):
         self, launcher: Sequence[str], family: str | None, named: networks.Named | None
     ) -> None:
         if not mpi.is_launcher(launcher[0]):
-            remedy = "name a launcher with its options, as in: -- srun --mpi=pmi2 -n 8"
+            remedy = "name a launcher with its options, as in: -- srun --mpi=pmix -n 8"
             raise OptionError("no launcher", launcher[0], remedy)
         self._launcher = list(launcher)
         words = [*launcher, "sh", "-c", "echo latecomer-rank"]
@@ -229,7 +229,7 @@ def place_of(
     """The place, also by a launcher, and how its ranks lie, as a rule says it. Raises UserError."""
     if where == "inherit" or launcher:
         if not launcher:
-            remedy = "write the launcher at the end, as in: -- srun --mpi=pmi2 -n 8"
+            remedy = "write the launcher at the end, as in: -- srun --mpi=pmix -n 8"
             raise OptionError("--place inherit without a launcher", "", remedy)
         if where not in (None, "inherit") or nodes or rate or per_node != 1:
             remedy = "leave it out: the launcher says where ranks run"
@@ -259,5 +259,7 @@ def _family_of_job() -> str:
         return "mpich"
     built = [name for name in mpi.FAMILIES if program.find(name)]
     if len(built) == 2:
-        raise OptionError("which MPI library this job uses is not clear", "", "name it by --mpi")
+        what = "both Open MPI and MPICH are built"
+        remedy = "name the one of this job: --mpi openmpi or --mpi mpich"
+        raise OptionError(what, "which one this job uses is not known", remedy)
     return built[0] if built else "openmpi"

@@ -154,6 +154,8 @@ def choose_algorithms(collective: str, text: str, op: str) -> list[str]:
                 remedy += ", models of what MPI libraries choose"
             raise OptionError("no MPI library runs on the virtual network", name, remedy)
         if name.partition(":")[0] not in ("all", *known, *models):
+            if other := registry.elsewhere(collective, name.partition(":")[0]):
+                raise OptionError("no such algorithm to simulate", other, "or take another one")
             remedy = f"use {listed(name, ['all', *models, *known])}"
             raise OptionError("no such algorithm to simulate", repr(name), remedy)
         if name in models:

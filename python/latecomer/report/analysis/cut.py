@@ -152,8 +152,9 @@ def between(trace: Trace, start: float, end: float) -> Trace:
     if not sum(map(len, groups)) and not beside["messages"]:
         entered = np.concatenate([np.zeros(1), *map(_entered, trace.groups)])
         last = seconds(float(entered[np.isfinite(entered)].max()))
-        raise UserError("--from, --to", f"{start:g} to {end:g} s",
-                        f"the calls of the trace were entered within {last}")  # fmt: skip
+        to = f"to {end:g} s" if np.isfinite(end) else "on"
+        raise UserError("--from, --to", f"from {start:g} s {to} there is no call",
+                        f"the last one begins at {last}")  # fmt: skip
     left = np.full(trace.ranks, -np.inf)
     for group in groups:
         for part in group.stretches():

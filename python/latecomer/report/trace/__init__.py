@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+from ...base import regular_files
 from ...base.printable import plain
+from ...base.spelling import counted
 from .model import UNKNOWN, Group, Trace, TraceError, Words
 
 _LOOKED_AT = 64  # files of a folder that no reader knows
@@ -36,6 +38,7 @@ def read(folder: str | Path) -> Trace:
     )
 
     folder = Path(folder)
+    _refuse_program(folder)
     if folder.is_file() and not (native.fits(folder.name) or otf2_archive.fits(folder.name)):
         return table.read(folder)
     if not folder.is_dir():
@@ -59,16 +62,33 @@ def read(folder: str | Path) -> Trace:
             raise errors[0]
         for path in filter(files.is_regular, level[:_LOOKED_AT]):
             profiles_of_sums.refuse(path)
-        seen += names
+        seen += [path.name for path in level if not path.is_dir()]
     if tables:
         raise tables[0]
-    held = f"{len(seen)} other files, such as {sorted(seen)[0]}" if seen else "nothing"
-    raise TraceError("no trace in the folder", f"{folder} holds {held}",
+    raise TraceError("no trace in the folder", f"{folder} holds {_held(folder, seen)}",
                      "right would be files named rank-0.trace, ..., of a program that ran with "
                      "LATECOMER_TRACE; a .json or .json.gz of PyTorch's profiler for each rank; a "
                      "HOST-pidN.log of NCCL Inspector for each process; an nccl_trace_rank_N of "
                      "PyTorch's flight recorder for each rank; a .sqlite of nsys export; one "
                      ".otf2 with its archive; or a .csv, .jsonl or .parquet table")  # fmt: skip
+
+
+def _refuse_program(path: Path) -> None:
+    try:
+        program = path.is_file() and regular_files.read(path, 4) == b"\x7fELF"
+    except OSError:
+        return
+    if program:
+        raise TraceError("no folder of a trace", path,
+                         "it is a program; name the folder that run --trace wrote")  # fmt: skip
+
+
+def _held(folder: Path, seen: Sequence[str]) -> str:
+    """What a folder without a trace has; `seen`: the names of its files."""
+    if seen:
+        return f"{counted(len(seen), 'other file')}, such as {min(seen)}"
+    folders = sorted(each.name for each in folder.iterdir())
+    return f"only folders without a file, such as {folders[0]}" if folders else "nothing"
 
 
 def _remarked(trace: Trace, errors: Sequence[TraceError]) -> Trace:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.spelling import counted
 from . import align, rank_names, table_rows
 from .contradictions import FEW
 from .dtypes import collective_of, is_message
@@ -90,7 +91,8 @@ class _Table:
         )
         talks = "peer" in self.columns and bool((self.kinds >= _SEND).any())
         if not groups and not talks:
-            told = f"{self.read} rows" + (f" ({self.left.said()})" if self.left.said() else "")
+            told = counted(self.read, "row")
+            told += f" ({self.left.said()})" if self.left.said() else ""
             raise TraceError(f"{self.where}: no collective that at least two ranks recorded",
                              told, "right would be a row for each rank of each call, with "
                              "the same group and sequence")  # fmt: skip
