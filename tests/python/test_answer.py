@@ -17,6 +17,7 @@ from latecomer.report.analysis.answer import (
     verdict,
 )
 from latecomer.report.analysis.blame import late_ranks, teams, waiters
+from latecomer.report.analysis.first_screen import bars
 from latecomer.report.analysis.job import facts_of_job
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import Words, read
@@ -27,6 +28,12 @@ KINETO = Path(__file__).parent / "kineto"
 
 
 # ---- the cost
+
+
+def test_bars_have_labels_where_ranks_are_named():
+    found = analyse(made_up(calls=12))
+    for late, named in (([], []), ([1], ["rank 1"])):
+        assert [each["named"] for each in bars(found, late)["labels"]] == named
 
 
 def slow(arrival, leave, by_all):

@@ -111,6 +111,7 @@ def test_a_job_that_hangs_in_its_first_call(tmp_path, capsys):
     assert run(["report", str(store(tmp_path, dumps)), "--budget", "0"]) == 0
     told = capsys.readouterr()
     assert "ranks 0, 2 and 3 have come, rank 1 has not" in told.err
+    assert "1 call is not known on all ranks, and left out" in told.err
     assert told.out.splitlines()[:4] == [
         "who:   Rank 1 has not come to call 0 of default_pg, allreduce; ranks 0, 2 and 3 wait.",
         "cost:  The job does not go on.",

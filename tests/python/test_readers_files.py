@@ -259,7 +259,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path, monkeypatch):
 
 def test_a_folder_without_traces_says_what_is_in_it(tmp_path):
     (tmp_path / "notes.txt").write_text("")
-    with pytest.raises(TraceError, match=r"holds 1 other files, such as notes.txt.*rank-0.trace"):
+    with pytest.raises(TraceError, match=r"holds 1 other file, such as notes.txt.*rank-0.trace"):
         read(tmp_path)
     with pytest.raises(TraceError, match="no folder of a trace"):
         read(tmp_path / "none")

@@ -574,7 +574,8 @@ def test_the_command_exports_without_a_page(folder, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(("factors", "said"), [
-    ([125.0, 125.0], "125"), ([125.0], "125"), ([2.0, 0.5], "0.5 to 2, by class of calls"),
+    ([125.0, 125.0], "125 times these"), ([125.0], "125 times these"),
+    ([2.0, 0.5], "0.5 to 2 times these, by class of calls"),
 ])  # fmt: skip
 def test_equal_numbers_are_one(factors, said):
     assert report._span(factors) == said

@@ -362,14 +362,15 @@ def _page(seen: Seen, answers: WhatIf | None) -> str:
     if answers:
         used["network, before it was fitted"] = networks.told(answers.network)
         if answers.factors:
-            used["its costs times"] = _span(answers.factors.values())
+            used["costs after fitting"] = _span(answers.factors.values())
     return page(seen.found, seen.facts, seen.said, seen.about, answers, used)
 
 
 def _span(factors: Collection[float]) -> str:
-    """As in `0.5 to 2, by class of calls`; one number where both are equal."""
+    """As in `0.5 to 2 times these, by class of calls`; one number where both are equal."""
     ends = dict.fromkeys(f"{each:.3g}" for each in (min(factors), max(factors)))
-    return " to ".join(ends) + (", by class of calls" if len(ends) > 1 else "")
+    by_class = ", by class of calls" if len(ends) > 1 else ""
+    return f"{' to '.join(ends)} times these{by_class}"
 
 
 def _answers(seen: Seen, network: str, native: str, seconds: float) -> WhatIf | None:

@@ -99,7 +99,7 @@ def bars(found: Lateness, late: list[int]) -> dict[str, Any]:
     bounds = np.unique(np.linspace(0, len(cost), min(len(cost), _BARS) + 1).astype(int))
     top, deep = max(float(cost.max()), 1e-300), max(float(waiting.max()), 1e-300)
     named = set(late)
-    drawn, labels = [], named if 0 < len(named) <= _LABELS else {int(cost.argmax())}
+    drawn, labels = [], named if len(named) <= _LABELS else {int(cost.argmax())}
     for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         own = sorted(named.intersection(range(begin, end)), key=lambda rank: -cost[rank])
         rank = own[0] if own else begin + int(cost[begin:end].argmax())

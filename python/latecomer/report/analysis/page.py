@@ -16,6 +16,7 @@ import numpy as np
 
 from ...base import pages
 from ...base.printable import plain
+from ...base.spelling import counted
 from ...base.units import seconds, size
 from ..trace.model import SERVED
 from ..trace.waits import synchronising
@@ -168,7 +169,8 @@ def remarks(found: Lateness) -> list[str]:
     error = found.clock_error
     told = list(found.trace.remarks)
     if found.incomplete:
-        told.append(f"{found.incomplete:,} calls are not known on all their ranks, and left out")
+        calls, are = counted(found.incomplete, "call"), "are" if found.incomplete > 1 else "is"
+        told.append(f"{calls} {are} not known on all ranks, and left out")
     if not np.isfinite(error):
         told.append(f"{INCOMPARABLE}: their lateness means nothing")
     elif error > 1e-6:
