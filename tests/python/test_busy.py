@@ -61,6 +61,7 @@ def test_a_comparison_tells_it():
     found = Comparison([1.0], [1.0], [1.0], Ended(0, 1.0), [LOAD])
     assert found.text().endswith(f"\n{LOAD}")
     assert Comparison([1.0], [1.0], [1.0], Ended(0, 1.0)).text().count("\n") == 3
+    assert "(median of 1 turn)" in found.text()
 
 
 # Stands in for the calibration program: rank 0 writes times that were measured long ago.

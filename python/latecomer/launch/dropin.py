@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from ..base.busy import busy
+from ..base.spelling import counted
 from . import preload, processes
 
 _OF_THE_COMMAND = ("LATECOMER_LAB", "LATECOMER_MPI", "LATECOMER_PROGRAMS")
@@ -213,7 +214,7 @@ class Comparison:
         """The times, and the verdict."""
         turns = len(self.without)
         return "\n".join([
-            f"without   {median(self.without):.3f} s (median of {turns} turns)",
+            f"without   {median(self.without):.3f} s (median of {counted(turns, 'turn')})",
             f"control   {median(self.control):.3f} s (without, once more)",
             f"with      {median(self.with_it):.3f} s",
             self.verdict(),
