@@ -16,10 +16,11 @@ from latecomer.report.analysis.answer import (
     finding,
     verdict,
 )
-from latecomer.report.analysis.blame import late_ranks, teams, waiters
+from latecomer.report.analysis.blame import late_ranks, waiters
 from latecomer.report.analysis.first_screen import bars
 from latecomer.report.analysis.job import facts_of_job
 from latecomer.report.analysis.lateness import analyse
+from latecomer.report.analysis.teams import teams
 from latecomer.report.trace import Words, read
 from latecomer.report.trace.waits import waiting
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of

@@ -13,10 +13,11 @@ from ...base.printable import plain
 from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import Hang, Trace, ranks_said
-from .blame import late_ranks, one_place, place_of, stands_out, teams, waiters
+from .blame import late_ranks, one_place, place_of, stands_out, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
 from .stopped_ranks import remark as remark_on_stopped
+from .teams import teams
 from .wording import (
     BESIDE,
     FLOOR,

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...core.compiled import core
 from ..trace.model import Trace
-from .blame import team_of
 from .events import OTHER, PROBE, Events, Place, Places, Posts, gathered
 from .sample import represented
 from .steps import Steps
+from .teams import team_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
