@@ -272,7 +272,7 @@ def _answer_of_trace(trace: Path, page: Path | None, ended: Ended) -> Answer | N
 
     try:
         found = read(trace)
-        if not (found.calls or found.messages or found.overlapping):
+        if not (found.calls or found.messages or found.overlapping or found.others):
             return None
         job = ended.summary
         known = {"unseen": unseen(job)} if job and found.messages is None else {}
