@@ -55,7 +55,7 @@ class Findings {
 /// those.
 int check_reports(const Scheduler& scheduler, const MpiState& state, Findings& findings);
 /// Checks that nothing is left of the library's own once all ranks have finalized. `missed`: a rank
-/// did not come in time to link ranks, so that it gets, or sends, what nobody waits for.
+/// may have come too late to link ranks, so that it gets, or sends, what nobody waits for.
 void check_remains(const MpiState& state, std::ptrdiff_t most_comms, bool missed,
                    Findings& findings);
 
