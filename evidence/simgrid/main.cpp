@@ -34,7 +34,7 @@ namespace latecomer {
 
 namespace {
 
-std::string moment(Seconds time) { return time < 0 ? "null" : format_number(time); }
+std::string moment(Seconds time) { return time == kNever ? "null" : format_number(time); }
 
 }  // namespace
 

@@ -113,11 +113,7 @@ Replays replays_of(const Plan& plan, const Network& network, const Placement& pl
   auto run = [executors = std::make_shared<Executors>(make_executors(plan, network)),
               options](const std::vector<Seconds>& arrivals) mutable {
     options.arrivals = since_first(arrivals);
-    std::vector<Seconds> exits = simulate(*executors, options).exits;
-    for (Seconds& exit : exits) {
-      if (exit < 0) exit = std::numeric_limits<Seconds>::infinity();
-    }
-    return exits;
+    return simulate(*executors, options).exits;
   };
   const double rounds = static_cast<double>(1 + cost_of(plan).rounds) * plan.problem.ranks;
   return {std::move(run), 0, kDecided * rounds};

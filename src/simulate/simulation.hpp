@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -60,9 +61,11 @@ struct TraceEntry {
   std::vector<std::uint64_t> control;  // the words of a control message
 };
 
+inline constexpr Seconds kNever = std::numeric_limits<Seconds>::infinity();
+
 struct Simulation {
   std::vector<Seconds> arrivals;
-  std::vector<Seconds> exits;     // a negative time: never
+  std::vector<Seconds> exits;     // kNever: stuck or failed
   std::string failure;            // of the first rank that failed or is stuck; empty: none
   std::vector<TraceEntry> trace;  // by begin
 
@@ -93,7 +96,7 @@ using Protocols = std::vector<std::unique_ptr<Protocol>>;
     throw Error("nodes", std::to_string(nodes.size()),
                 "one for each of " + std::to_string(ranks) + " ranks");
   }
-  result.exits.assign(ranks, -1);
+  result.exits.assign(ranks, kNever);
   return result;
 }
 

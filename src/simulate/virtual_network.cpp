@@ -1,6 +1,7 @@
 #include "simulate/virtual_network.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/threads.hpp"
 
@@ -18,7 +19,7 @@ VirtualNetwork::VirtualNetwork(const SimulationOptions& options, const Placement
   for (Rank rank = 0; rank < ranks_; ++rank) nodes_count_ = std::max(nodes_count_, link(rank) + 1);
   ports_.resize(static_cast<std::size_t>(nodes_count_) + nodes.size());
   const auto each = static_cast<std::size_t>(options.network.ports);
-  for (Port& port : ports_) port.free.assign(each, 0);
+  for (Port& port : ports_) port.free.assign(each, std::numeric_limits<Ticks>::min());
   for (Rank rank = 0; rank < ranks_; ++rank) transports_.emplace_back(*this, rank);
 }
 
@@ -59,12 +60,14 @@ void VirtualNetwork::keep_links() const {
 void VirtualNetwork::run(Simulation& result) {
   result_ = &result;
   begin_links();
-  for (Rank rank = 0; rank < ranks_; ++rank) protocol(rank).start();
-  for (Rank rank = 0; rank < ranks_; ++rank) {
-    const Seconds arrival = result.arrivals[static_cast<std::size_t>(rank)];
-    schedule(to_ticks("arrival of rank " + std::to_string(rank), arrival), EventKind::arrive, rank,
-             0);
+  std::vector<Ticks> arrivals;
+  for (const Seconds arrival : result.arrivals) {
+    arrivals.push_back(to_ticks("arrival of rank " + std::to_string(arrivals.size()), arrival));
+    now_ = std::min(now_, arrivals.back());
   }
+  for (Rank rank = 0; rank < ranks_; ++rank) protocol(rank).start();
+  for (Rank rank = 0; rank < ranks_; ++rank)
+    schedule(arrivals[static_cast<std::size_t>(rank)], EventKind::arrive, rank, 0);
   while (!queue_of_events_.empty()) {
     now_ = queue_of_events_.top().time;
     // All events of one time are handled before any transfer starts, so that the order of
@@ -113,7 +116,7 @@ void VirtualNetwork::complete(Rank rank, const Completion& completion) {
 
 void VirtualNetwork::note_exit(Rank rank) {
   Seconds& exit = result_->exits[static_cast<std::size_t>(rank)];
-  if (exit < 0 && protocol(rank).status() == Status::done) exit = to_seconds(now_);
+  if (exit == kNever && protocol(rank).status() == Status::done) exit = to_seconds(now_);
 }
 
 void VirtualNetwork::post(Rank rank, const Posted& posted) {

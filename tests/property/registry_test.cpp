@@ -231,6 +231,31 @@ TEST_P(RegistryProperty, TextFormsReadBack) {
   EXPECT_TRUE(read.programs == schedule.programs) << to_text(schedule);
 }
 
+/// Where all ranks arrive so much earlier they leave so much earlier, below 0 too.
+TEST_P(RegistryProperty, ExitsAreOnTheClockOfTheArrivals) {
+  constexpr Seconds kEarlier = 2;
+  const auto [algorithm, ranks] = GetParam();
+  const Problem problem{algorithm->collective, ranks, 37, 8};
+  for (const Network& network : networks()) {
+    for (const Rank per_node : {1, 3}) {
+      SimulationOptions options;
+      options.network = network;
+      options.element_bytes = problem.element_bytes;
+      options.arrivals = arrival_pattern(2, ranks, 1e-3, base_seed());
+      const Plan plan = make_plan(
+          *algorithm, problem, {},
+          {options.arrivals, network, false, false, consecutive_placement(ranks, per_node)});
+      const Executors executors = make_executors(plan, network);
+      const Simulation now = simulate(executors, options);
+      for (Seconds& arrival : options.arrivals) arrival -= kEarlier;
+      const Simulation then = simulate(executors, options);
+      ASSERT_EQ(then.failure, "") << to_text(plan);
+      for (std::size_t rank = 0; rank < now.exits.size(); ++rank)
+        ASSERT_NEAR(then.exits[rank] + kEarlier, now.exits[rank], 1e-11) << to_text(plan);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Registry, RegistryProperty, ::testing::ValuesIn(cases()),
                          [](const ::testing::TestParamInfo<Case>& test) {
                            return std::string(to_string(test.param.algorithm->collective)) + "_" +

@@ -62,6 +62,19 @@ TEST(CoreApi, Simulates) {
   for (const double exit : exits) EXPECT_GE(exit, 6);
 }
 
+TEST(CoreApi, SimulatesArrivalsBelowZero) {
+  auto asked = problem("online_owners");
+  asked.count = 100000;
+  std::vector<double> arrivals = {0, 0, 0, 0.01};
+  asked.arrivals = arrivals.data();
+  std::vector<double> late(4);
+  ASSERT_EQ(latecomer_simulate(&asked, late.data()), 0) << latecomer_last_error();
+  for (double& arrival : arrivals) arrival -= 1;
+  std::vector<double> early(4);
+  ASSERT_EQ(latecomer_simulate(&asked, early.data()), 0) << latecomer_last_error();
+  for (int rank = 0; rank < 4; ++rank) EXPECT_NEAR(early[rank] + 1, late[rank], 1e-9);
+}
+
 TEST(CoreApi, ErrorsAreToldAndForgotten) {
   char* text = nullptr;
   auto asked = problem("rong");
