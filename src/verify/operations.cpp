@@ -158,6 +158,7 @@ std::string accumulate_fault(const Program& program, const Operation& op) {
   if (op.target.buffer != Buffer::node) {
     return to_text(op.target) + " is not in the node's buffer";
   }
+  if (op.into == Into::left) return "it leaves its result in the node's buffer, the right operand";
   return operands_fault(program, op.source, op.target);
 }
 

@@ -146,6 +146,9 @@ class Mutator {
   }
 
   void change_accumulate() {
+    Operation flipped = operation();
+    flipped.into = Into::left;
+    replace(Change::flip_into, flipped);
     Operation swapped = operation();
     std::swap(swapped.source, swapped.target);
     replace(Change::swap_operands, swapped);

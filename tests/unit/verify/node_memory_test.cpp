@@ -161,6 +161,7 @@ TEST(VerifyNodes, MistakesOnOneNodeAreNamed) {
        [&](Programs& p) { op(p, 4).target = {Buffer::output, 0, 1}; }},
       {"bounds", "accumulate to output",
        [&](Programs& p) { op(p, 1).target = {Buffer::output, 0, 1}; }},
+      {"bounds", "accumulate into its source", [&](Programs& p) { op(p, 1).into = Into::left; }},
       {"bounds", "accumulate of itself", [&](Programs& p) { op(p, 1).source = op(p, 1).target; }},
       {"bounds", "sizes", [&](Programs& p) { op(p, 1).source.count = 2; }},
       {"bounds", "accumulate of nothing",
