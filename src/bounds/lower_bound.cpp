@@ -218,10 +218,12 @@ Seconds last_exit_bound(const Call& call) {
   return call.last();
 }
 
-/// Ranks that all share one node, as if each had a node of its own.
-Network within_a_node(Network network) {
-  network.alpha = network.local_alpha;
-  network.beta = network.local_beta;
+/// Ranks that all share one node, as if each had a node of its own. In shared memory nothing starts
+/// up, and a rank may combine what it reads.
+Network within_a_node(Network network, Collective collective) {
+  network.alpha = 0;
+  network.beta =
+      combines(collective) ? std::min(network.local_beta, network.gamma) : network.local_beta;
   network.burst = 0;
   network.per_node = 1;
   return network;
@@ -237,7 +239,8 @@ Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arr
   const bool early = progress == Progress::background || network.eager_limit > 0;
   const Call call{problem, times, network, nodes_of(times, network), early};
   if (call.nodes.size() == 1) {
-    return least_after_last(problem, arrivals, within_a_node(network), progress);
+    return least_after_last(problem, arrivals, within_a_node(network, problem.collective),
+                            progress);
   }
   return std::max(0.0, last_exit_bound(call) - call.last());
 }

@@ -53,7 +53,8 @@ namespace latecomer {
 ///   at one of these).
 /// For the others: the late data of the ranks whose data others need, the volume that a node still
 /// has to receive or to send after any time t, and rounds. The bounds are weaker
-/// where ranks share nodes: then only data that pass between nodes count. With foreground progress
+/// where ranks share nodes: then only data that pass between nodes count or, where all share one,
+/// what each rank copies or combines. With foreground progress
 /// a node can receive only from its arrival on; with background progress, and where the network
 /// takes in short messages on its own (eager limit > 0), also before. Assumes that a message costs
 /// alpha + bytes * beta on each of its two ports, and an operator that does not compress. Proof

@@ -106,8 +106,11 @@ TEST(Bound, BackgroundProgressLowersIt) {
 TEST(Bound, RanksOfANodeCountAsOne) {
   const Network shared{.alpha = 0, .beta = 1, .per_node = 4};
   EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(16, 0.0), shared), 2 * 3.0 / 4);
-  const Network alone{.alpha = 5, .beta = 7, .per_node = 4, .local_alpha = 1, .local_beta = 1};
-  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(4, 0.0), alone), 2 + 1);
+  // On one node nothing starts up, and the faster of copying and combining counts.
+  Network alone{.alpha = 5, .beta = 7, .gamma = 4, .per_node = 4, .local_beta = 2};
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(4, 0.0), alone), 2 * 2 * 3.0 / 4);
+  alone.gamma = 1;
+  EXPECT_DOUBLE_EQ(min(std::vector<Seconds>(4, 0.0), alone), 2 * 3.0 / 4);
 }
 
 TEST(Bound, WhatPassesAtOnceComesSooner) {
@@ -147,13 +150,16 @@ std::vector<Surroundings> all_surroundings() {
 }
 
 void expect_no_run_beats_it(const Algorithm& row, const Problem& problem,
-                            const Surroundings& surroundings, int pattern) {
+                            const Surroundings& surroundings, int pattern,
+                            const Placement& placement = {}) {
   SimulationOptions options;
   options.network = surroundings.network;
+  options.placement = placement;
   for (const Seconds spread : {1e-4, 1e-2}) {
     options.arrivals = testing::arrival_pattern(pattern, problem.ranks, spread, 7);
     const Parameters parameters = {{"progress", static_cast<Count>(surroundings.progress)}};
-    const Plan plan = make_plan(row, problem, parameters, {options.arrivals, options.network});
+    const Plan plan = make_plan(row, problem, parameters,
+                                {options.arrivals, options.network, false, false, placement});
     const Seconds last = *std::max_element(options.arrivals.begin(), options.arrivals.end());
     const Seconds took = simulate(build_programs(plan), options).last_exit() - last;
     EXPECT_GE(took + 1e-11,
@@ -174,6 +180,30 @@ TEST_P(BoundOf, NoSimulatedRunBeatsIt) {
         for (int pattern = 0; pattern < testing::kArrivalPatterns; ++pattern) {
           expect_no_run_beats_it(row, problem, surroundings, pattern);
         }
+      }
+    }
+  }
+}
+
+/// Ranks that all share one node, by its memory or by messages.
+TEST_P(BoundOf, NoSimulatedRunOnOneNodeBeatsIt) {
+  Random random(1);
+  const auto draw = [&](std::initializer_list<Seconds> of) {
+    return of.begin()[random.below(of.size())];
+  };
+  for (const Algorithm& row : registry(GetParam())) {
+    if (row.kind != Kind::program) continue;
+    for (const Rank ranks : {2, 3, 8}) {
+      Problem problem{row.collective, ranks, 1 << 14};
+      if (rooted(row.collective)) problem.root = ranks / 2;
+      for (Surroundings surroundings : all_surroundings()) {
+        surroundings.network.per_node = ranks;
+        surroundings.network.gamma = draw({0, 0.1e-9, 1e-9});
+        surroundings.network.local_alpha = draw({0, 1e-6, 1e-4});
+        surroundings.network.local_beta = draw({0.01e-9, 0.1e-9, 1e-9});
+        const auto pattern = static_cast<int>(random.below(testing::kArrivalPatterns));
+        expect_no_run_beats_it(row, problem, surroundings, pattern,
+                               consecutive_placement(ranks, ranks));
       }
     }
   }
