@@ -1,6 +1,5 @@
 #include "base/network.hpp"
 
-#include <limits>
 #include <set>
 
 #include "base/error.hpp"
@@ -10,13 +9,6 @@ namespace latecomer {
 namespace {
 
 constexpr Count kMaxPorts = 1024;  // more than any machine has; each is simulated
-
-Rank rank_count(const std::string& what, std::string_view text) {
-  constexpr Rank kMax = std::numeric_limits<Rank>::max();
-  const Count count = parse_count(what, text);
-  if (count >= 1 && count <= kMax) return static_cast<Rank>(count);
-  throw Error(what, std::string(text), "1 to " + std::to_string(kMax));
-}
 
 }  // namespace
 
@@ -47,7 +39,7 @@ Network parse_network(std::string_view text) {
     } else if (name == "exchange") {
       network.exchange = parse_number(what, value);
     } else if (name == "per_node") {
-      network.per_node = rank_count(what, value);
+      network.per_node = parse_rank(what, value, 1);
     } else if (name == "local_alpha") {
       network.local_alpha = parse_seconds(what, value);
     } else if (name == "local_beta") {

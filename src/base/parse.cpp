@@ -71,6 +71,14 @@ Count parse_count(std::string_view what, std::string_view text, Count min) {
   return whole(what, text, scaled(what, text, units, remedy), remedy, min);
 }
 
+Rank parse_rank(std::string_view what, std::string_view text, Rank min) {
+  constexpr Rank kMax = std::numeric_limits<Rank>::max();
+  const Count count = parse_count(what, text);
+  if (count >= min && count <= kMax) return static_cast<Rank>(count);
+  throw Error(std::string(what), std::string(text),
+              std::to_string(min) + " to " + std::to_string(kMax));
+}
+
 Count parse_bytes(std::string_view what, std::string_view text) {
   const std::string remedy = "a size from 0 up such as 4096, 64KiB, 4MiB or 1GB";
   constexpr double kMi = kKi * kKi;

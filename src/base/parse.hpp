@@ -13,6 +13,8 @@ namespace latecomer {
 [[nodiscard]] double parse_number(std::string_view what, std::string_view text);
 /// Reads "4Mi" too; the count must be at least `min`.
 [[nodiscard]] Count parse_count(std::string_view what, std::string_view text, Count min = 0);
+/// Likewise of ranks or nodes, of which there are as many as 32 bits count.
+[[nodiscard]] Rank parse_rank(std::string_view what, std::string_view text, Rank min);
 [[nodiscard]] Count parse_bytes(std::string_view what, std::string_view text);      // "64KiB"
 [[nodiscard]] Seconds parse_seconds(std::string_view what, std::string_view text);  // "50us"
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);

@@ -48,7 +48,7 @@ bool shares_nodes(const Placement& placement) {
 Placement parse_placement(std::string_view text, Rank ranks) {
   std::vector<Rank> nodes;
   for (const std::string_view word : split(text, ',')) {
-    nodes.push_back(static_cast<Rank>(parse_count("node of a rank", word, 0)));
+    nodes.push_back(parse_rank("node of a rank", word, 0));
   }
   Placement placement = numbered(nodes);
   check_placement(placement, ranks);

@@ -53,6 +53,15 @@ TEST(Parse, CountsFromTheLeastOneUp) {
   }
 }
 
+TEST(Parse, RanksAreNotCutToTheirBits) {
+  EXPECT_EQ(parse_rank("node", "2147483647", 0), 2147483647);
+  for (const std::string text : {"2147483648", "4294967296", "4Gi"}) {
+    EXPECT_NE(message([&] { (void)parse_rank("node", text, 0); }).find("0 to 2147483647"),
+              std::string::npos)
+        << text;
+  }
+}
+
 TEST(Parse, SaysWhichNumbersAreTooLarge) {
   const std::string most = ", at most 9007199254740992";
   EXPECT_FALSE(message([] { (void)parse_bytes("bytes", "-1"); }).ends_with(most));
