@@ -52,7 +52,7 @@ Rehearsal::Rehearsal(Setting setting)
     : setting_(std::move(setting)), chooser_(0, setting_.problem.ranks) {
   check_placement(setting_.placement, setting_.problem.ranks);
   options_.placement = setting_.placement;
-  check_setting();
+  check(setting_);
   chooser_.policy().choice(setting_.problem.collective) = setting_.choice;
   chooser_.policy().network = setting_.assumed;
   if (shares_nodes(setting_.placement)) chooser_.place(setting_.placement);
@@ -61,21 +61,23 @@ Rehearsal::Rehearsal(Setting setting)
   if (!automatic() && needs_arrivals) watch_arrivals();
 }
 
-void Rehearsal::check_setting() const {
+void Rehearsal::check(const Setting& setting) {
   Knowledge knowledge;
-  knowledge.placement = setting_.placement;
-  const Choice& choice = setting_.choice;
-  if (!library_alone() && seed_of(choice) == 0)
-    (void)make_plan(*choice.algorithm, setting_.problem, choice.parameters, knowledge);
-  (void)native_plan();
+  knowledge.placement = setting.placement;
+  const Choice& choice = setting.choice;
+  if (!library_alone(setting) && seed_of(choice) == 0)
+    (void)make_plan(*choice.algorithm, setting.problem, choice.parameters, knowledge);
+  (void)native_plan(setting);
 }
 
 void Rehearsal::change(const Problem& problem, const std::optional<Choice>& native) {
   if (problem.collective != setting_.problem.collective || problem.ranks != setting_.problem.ranks)
     throw Error("problem", "another collective or number of ranks", "those of the calls before");
-  setting_.problem = problem;
-  setting_.native = native;
-  check_setting();
+  Setting changed = setting_;
+  changed.problem = problem;
+  changed.native = native;
+  check(changed);
+  setting_ = std::move(changed);
 }
 
 void Rehearsal::watch_arrivals() {
@@ -106,7 +108,7 @@ Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
   Call call;
   call.algorithm = "native";
   const auto [call_class, left] = chooser_.glance(setting_.problem);
-  if (left || library_alone()) {
+  if (left || library_alone(setting_)) {
     only_watch(call, call_class, arrivals);
   } else {
     Seconds deciding = automatic() ? 0 : charge_connecting();
@@ -187,10 +189,10 @@ void Rehearsal::run_call(Call& call, const Plan& plan, const std::vector<Seconds
   meet(pace_.network);
 }
 
-Plan Rehearsal::native_plan() const {
+Plan Rehearsal::native_plan(const Setting& setting) {
   const Choice choice =
-      setting_.native.value_or(Choice{&fastest_row(setting_.problem.collective), {}});
-  return make_plan(*choice.algorithm, setting_.problem, choice.parameters, {{}, setting_.network});
+      setting.native.value_or(Choice{&fastest_row(setting.problem.collective), {}});
+  return make_plan(*choice.algorithm, setting.problem, choice.parameters, {{}, setting.network});
 }
 
 /// Runs a native call, after which only durations are compared.
@@ -199,7 +201,7 @@ void Rehearsal::only_watch(Call& call, CallClass* call_class,
   piggybacks_.clear();
   chooser_.skip();
   for (Watch& other : watches_) other.miss();
-  run_call(call, native_plan(), arrivals);
+  run_call(call, native_plan(setting_), arrivals);
   if (call_class == nullptr) return;
   note_inside(*call_class, call, arrivals);
   const Inside inside = inside_of(call, arrivals);
@@ -271,7 +273,7 @@ void Rehearsal::follow(Call& call, const Decision& decision, CallClass* call_cla
   } else {
     const bool native = decision.action != Decision::Action::plan;
     const std::vector<Seconds> begun = later(arrivals, deciding);
-    run_call(call, native ? native_plan() : *decision.plan, begun);
+    run_call(call, native ? native_plan(setting_) : *decision.plan, begun);
     if (native && call_class != nullptr) library = inside_of(call, begun);
     observed = observed && decision.exchange_arrivals;
     if (observed) exchange_afterwards(call, arrivals, deciding);

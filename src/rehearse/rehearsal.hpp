@@ -112,16 +112,16 @@ class Rehearsal {
 
   [[nodiscard]] bool automatic() const { return is_automatic(setting_.choice); }
   /// Returns true if the calls are the MPI library's, which nobody looks at.
-  [[nodiscard]] bool library_alone() const {
-    return setting_.plain && is_native(*setting_.choice.algorithm);
+  [[nodiscard]] static bool library_alone(const Setting& setting) {
+    return setting.plain && is_native(*setting.choice.algorithm);
   }
-  void check_setting() const;
+  static void check(const Setting& setting);
   void watch_arrivals();
   [[nodiscard]] Watch& watch(std::size_t rank) {
     return rank == 0 ? *chooser_.watch() : watches_[rank - 1];
   }
   void check_expected();
-  [[nodiscard]] Plan native_plan() const;
+  [[nodiscard]] static Plan native_plan(const Setting& setting);
   Simulation run(const Plan& plan, const std::vector<Seconds>& arrivals, Call* checked);
   void run_call(Call& call, const Plan& plan, const std::vector<Seconds>& arrivals);
   void meet(double slower);

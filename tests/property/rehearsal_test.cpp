@@ -193,6 +193,22 @@ TEST(Rehearsal, TheLibraryAloneCostsNothing) {
   EXPECT_NEAR(slower.exits[0], 6 * usual.exits[0], 1e-9);
 }
 
+/// A change that is refused changes nothing.
+TEST(Rehearsal, StaysAsItIsWhereAChangeIsRefused) {
+  Rehearsal::Setting setting;
+  setting.problem = {.ranks = 4, .count = 4096, .element_bytes = 4};
+  setting.choice = parse_choice(Collective::allreduce, "auto");
+  Rehearsal changed(setting);
+  Rehearsal same(setting);
+  Problem problem = setting.problem;
+  problem.count = 64;
+  problem.commutative = false;
+  EXPECT_THROW(changed.change(problem, parse_choice(Collective::allreduce, "ring")), Error);
+  EXPECT_EQ(changed.setting().problem, setting.problem);
+  const std::vector<Seconds> together(4, 0);
+  EXPECT_EQ(changed.call(together, nullptr, 1).exits, same.call(together, nullptr, 1).exits);
+}
+
 TEST(Rehearsal, RefusesWhatDoesNotFit) {
   Rehearsal::Setting setting;
   setting.problem = {.ranks = 4, .count = 16, .element_bytes = 4};
