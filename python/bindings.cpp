@@ -48,10 +48,7 @@ Stretch stretch(Range range) { return {range.begin, range.count}; }
 
 Seconds bound(const Problem& problem, const Arrivals& arrivals, const Network& network,
               bool background) {
-  if (!arrivals.empty() && arrivals.size() != static_cast<std::size_t>(problem.ranks)) {
-    throw Error("arrivals", std::to_string(arrivals.size()) + " times",
-                "one time for each of " + std::to_string(problem.ranks) + " ranks");
-  }
+  if (!arrivals.empty()) check_arrivals(arrivals, problem.ranks);
   return interruptible([&] {
     return least_after_last(problem, arrivals, network,
                             background ? Progress::background : Progress::foreground);

@@ -26,19 +26,6 @@ void cap_segments(Parameters& parameters, Count elements) {
   if (asked != parameters.end()) asked->second = std::min(asked->second, max_segments(elements));
 }
 
-void check_arrivals(const Problem& problem, const Knowledge& knowledge) {
-  if (knowledge.arrivals.empty()) return;
-  if (knowledge.arrivals.size() != static_cast<std::size_t>(problem.ranks)) {
-    throw Error("arrivals", std::to_string(knowledge.arrivals.size()) + " times",
-                "one time for each of " + std::to_string(problem.ranks) + " ranks");
-  }
-  for (const Seconds arrival : knowledge.arrivals) {
-    if (!(arrival >= -1e18 && arrival <= 1e18)) {
-      throw Error("arrival", format_number(arrival), "a finite time in seconds");
-    }
-  }
-}
-
 const Algorithm& row_of(const Plan& plan) {
   return find_algorithm(plan.problem.collective, plan.algorithm);
 }
@@ -64,7 +51,7 @@ void disseminate(Rank ranks, Builder& builder) {
 Plan make_plan(const Algorithm& algorithm, const Problem& problem, const Parameters& parameters,
                const Knowledge& knowledge) {
   check(problem);
-  check_arrivals(problem, knowledge);
+  if (!knowledge.arrivals.empty()) check_arrivals(knowledge.arrivals, problem.ranks);
   if (algorithm.collective != problem.collective) {
     throw Error("algorithm",
                 std::string(algorithm.name) + " of " + std::string(to_string(algorithm.collective)),

@@ -1,12 +1,14 @@
 #include "rehearse/rehearsal.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 
 #include "algorithms/plans.hpp"
 #include "base/error.hpp"
+#include "base/parse.hpp"
 #include "patterns/powers.hpp"
 
 namespace latecomer {
@@ -41,6 +43,11 @@ Network slowed(Network network, double slower) {
   return network;
 }
 
+void check_pace(const char* what, double pace) {
+  if (pace > 0 && std::isfinite(pace)) return;
+  throw Error(what, format_number(pace), "a positive number");
+}
+
 std::vector<Seconds> later(std::vector<Seconds> times, Seconds seconds) {
   for (Seconds& time : times) time += seconds;
   return times;
@@ -62,6 +69,7 @@ Rehearsal::Rehearsal(Setting setting)
 }
 
 void Rehearsal::check(const Setting& setting) {
+  check_pace("cold", setting.cold);
   Knowledge knowledge;
   knowledge.placement = setting.placement;
   const Choice& choice = setting.choice;
@@ -90,11 +98,10 @@ void Rehearsal::watch_arrivals() {
 
 Rehearsal::Call Rehearsal::call(const std::vector<Seconds>& arrivals,
                                 const std::vector<Seconds>* given, std::uint64_t seed, Pace pace) {
-  const auto ranks = static_cast<std::size_t>(setting_.problem.ranks);
-  if (arrivals.size() != ranks) {
-    throw Error("arrivals", std::to_string(arrivals.size()) + " times",
-                "one time for each of " + std::to_string(ranks) + " ranks");
-  }
+  check_arrivals(arrivals, setting_.problem.ranks);
+  if (given != nullptr && !given->empty()) check_arrivals(*given, setting_.problem.ranks);
+  check_pace("slower", pace.network);
+  check_pace("library slower", pace.library);
   options_.links = std::exchange(pace.links, {});
   pace_ = pace;
   clock_ = pace.began.value_or(clock_);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "base/parse.hpp"
 #include "base/partition.hpp"
 
 namespace latecomer {
@@ -143,6 +144,18 @@ void check(const Problem& problem) {
                 "0 for " + std::string(to_string(problem.collective)) + ", which has none");
   }
   check_parts(problem);
+}
+
+void check_arrivals(const std::vector<Seconds>& arrivals, Rank ranks) {
+  if (arrivals.size() != static_cast<std::size_t>(ranks)) {
+    throw Error("arrivals", std::to_string(arrivals.size()) + " times",
+                "one time for each of " + std::to_string(ranks) + " ranks");
+  }
+  for (const Seconds arrival : arrivals) {
+    if (!(arrival >= -1e18 && arrival <= 1e18)) {
+      throw Error("arrival", format_number(arrival), "a finite time in seconds");
+    }
+  }
 }
 
 }  // namespace latecomer

@@ -60,5 +60,7 @@ struct Problem {
 
 /// Throws Error naming the first field that makes no sense.
 void check(const Problem& problem);
+/// Throws Error unless there is a finite time for each rank.
+void check_arrivals(const std::vector<Seconds>& arrivals, Rank ranks);
 
 }  // namespace latecomer

@@ -87,10 +87,7 @@ using Protocols = std::vector<std::unique_ptr<Protocol>>;
                                                  const SimulationOptions& options) {
   Simulation result;
   result.arrivals = options.arrivals.empty() ? std::vector<Seconds>(ranks, 0.0) : options.arrivals;
-  if (result.arrivals.size() != ranks) {
-    throw Error("arrivals", std::to_string(result.arrivals.size()) + " times",
-                "one time for each of " + std::to_string(ranks) + " ranks");
-  }
+  check_arrivals(result.arrivals, static_cast<Rank>(ranks));
   const auto& [buckets, nodes, began] = options.links;
   if (buckets != nullptr && nodes.size() != ranks) {
     throw Error("nodes", std::to_string(nodes.size()),

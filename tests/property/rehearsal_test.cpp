@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -216,6 +217,18 @@ TEST(Rehearsal, RefusesWhatDoesNotFit) {
   Rehearsal rehearsal(setting);
   EXPECT_THROW(rehearsal.call({0, 0, 0}, nullptr, 1), Error);
   EXPECT_THROW(rehearsal.change({.ranks = 5, .count = 16, .element_bytes = 4}, {}), Error);
+  const std::vector<Seconds> together(4, 0);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::vector<Seconds>& given : {std::vector<Seconds>{0}, {0, nan, 0, 0}})
+    EXPECT_THROW(rehearsal.call(together, &given, 1), Error);
+  EXPECT_THROW(rehearsal.call({0, nan, 0, 0}, nullptr, 1), Error);
+  for (const double pace : {-1.0, 0.0, nan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_THROW(rehearsal.call(together, nullptr, 1, {pace, 1}), Error);
+    EXPECT_THROW(rehearsal.call(together, nullptr, 1, {1, pace}), Error);
+    setting.cold = pace;
+    EXPECT_THROW(Rehearsal{setting}, Error);
+  }
+  setting.cold = 1;
   setting.problem.commutative = false;
   setting.native = parse_choice(Collective::allreduce, "ring");
   EXPECT_THROW(Rehearsal{setting}, Error);

@@ -10,6 +10,7 @@ from pathlib import Path
 import latecomer
 import numpy as np
 import pytest
+from latecomer.core.compiled import core
 
 STEPS = "alpha=1s,beta=0,gamma=0,eager=0"
 BROKEN = Path(__file__).parents[1] / "negative" / "order.txt"
@@ -175,6 +176,13 @@ def test_no_schedule_beats_the_bound():
 def test_a_bound_needs_an_arrival_for_each_rank():
     with pytest.raises(ValueError, match="3 times.*one time for each of 4 ranks"):
         latecomer.least_after_last(ranks=4, bytes=4, arrivals=[0, 0, 0])
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_bound_needs_finite_arrivals(odd):
+    problem = core.Problem("allreduce", ranks=4, count=4)
+    with pytest.raises(ValueError, match="finite"):
+        core.least_after_last(problem, [0, odd, 0, 0], core.Network())
 
 
 # ---- the package
