@@ -268,7 +268,9 @@ class PlanningTime {
       : row_(find_algorithm(problem.collective, name)),
         problem_(problem),
         knowledge_{std::move(arrivals), network} {
-    if (shares_nodes(placement)) knowledge_.placement = placement;
+    const Placement nodes = numbered(placement);
+    check_placement(nodes, problem.ranks);
+    if (shares_nodes(nodes)) knowledge_.placement = nodes;
   }
 
   nb::dict operator()() {

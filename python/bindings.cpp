@@ -121,13 +121,15 @@ class PyRules {
   /// one node a rank where no ranks share one.
   [[nodiscard]] int find(const Problem& problem, const Arrivals& arrivals, const Network& network,
                          const std::optional<Placement>& placement) const {
-    const UserRule* const rule = find_rule(rules_, problem, facts(arrivals, network, placement));
+    const std::optional<Placement> nodes = checked(problem, arrivals, placement);
+    const UserRule* const rule = find_rule(rules_, problem, facts(arrivals, network, nodes));
     return rule != nullptr ? rule->line : 0;
   }
   /// The entries and rules that are looked at, as (line, is a rule, obstacle, algorithm).
   [[nodiscard]] nb::list consider(const Problem& problem, const Arrivals& arrivals,
                                   const Network& network,
                                   const std::optional<Placement>& placement) const {
+    const std::optional<Placement> nodes = checked(problem, arrivals, placement);
     nb::list all;
     for (const Considered& each :
          latecomer::consider(rules_, problem, facts(arrivals, network, placement))) {
@@ -139,6 +141,14 @@ class PyRules {
   }
 
  private:
+  static std::optional<Placement> checked(const Problem& problem, const Arrivals& arrivals,
+                                          const std::optional<Placement>& placement) {
+    if (!arrivals.empty()) check_arrivals(arrivals, problem.ranks);
+    if (!placement) return std::nullopt;
+    Placement nodes = numbered(*placement);
+    check_placement(nodes, problem.ranks);
+    return nodes;
+  }
   static RuleFacts facts(const Arrivals& arrivals, const Network& network,
                          const std::optional<Placement>& placement) {
     return {arrivals, placement ? &*placement : nullptr, &network};

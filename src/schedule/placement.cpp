@@ -67,6 +67,7 @@ std::vector<Rank> mates_of(const Placement& placement, Rank rank, Rank ranks) {
 }
 
 Nodes::Nodes(const Placement& placement, Rank ranks) : node_(placement) {
+  check_placement(placement, ranks);
   for (Rank rank = 0; rank < ranks; ++rank) {
     if (placement.empty()) node_.push_back(rank);
     const auto node = static_cast<std::size_t>(node_[static_cast<std::size_t>(rank)]);

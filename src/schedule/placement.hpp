@@ -31,6 +31,7 @@ void check_placement(const Placement& placement, Rank ranks);
 /// The nodes of a placement, with their ranks.
 class Nodes {
  public:
+  /// Throws as check_placement().
   Nodes(const Placement& placement, Rank ranks);
 
   [[nodiscard]] Rank count() const { return static_cast<Rank>(ranks_.size()); }

@@ -185,6 +185,17 @@ def test_a_bound_needs_finite_arrivals(odd):
         core.least_after_last(problem, [0, odd, 0, 0], core.Network())
 
 
+# ---- nodes
+
+
+def test_planning_takes_nodes_by_any_number():
+    problem = core.Problem("allreduce", ranks=4, count=100_000)
+    asked = (problem, "nodes", [], core.Network())
+    assert core.planning(*asked, [0, -1, 0, 0])["plan"] > 0
+    with pytest.raises(ValueError, match="a node for each of the 4 ranks"):
+        core.planning(*asked, [0, 0])
+
+
 # ---- the package
 
 

@@ -428,6 +428,18 @@ def test_run_takes_rules_and_refuses_wrong_ones(capsys, tmp_path):
     assert "'frob' is not usable" in capsys.readouterr().err
 
 
+def test_a_rule_is_looked_for_with_a_node_and_a_time_for_each_rank():
+    content = file_of(entry(RING, comm_rank_distribution="single-node"))
+    rules = core.UserRules(json.dumps(content), "rules")
+    problem = core.Problem("allreduce", ranks=3, count=10)
+    assert rules.find(problem, [], core.Network(), [-5, -5, -5]) > 0
+    for asked in (rules.find, rules.consider):
+        with pytest.raises(ValueError, match="a node for each of the 3 ranks"):
+            asked(problem, [], core.Network(), [0])
+        with pytest.raises(ValueError, match="one time for each of 3 ranks"):
+            asked(problem, [0.0], core.Network())
+
+
 def test_examples_of_the_page_are_right(tmp_path):
     from scenes_helpers import ROOT
 
