@@ -35,10 +35,7 @@ nb::list rule_list() {
 }
 
 std::optional<std::pair<std::string, std::string>> verify_text(const std::string& text) {
-  const auto found = interruptible([&] {
-    const Schedule schedule = parse_schedule(text);
-    return verify(schedule.plan.problem, schedule.programs);
-  });
+  const auto found = interruptible([&] { return verify(parse_schedule(text)); });
   if (!found) return std::nullopt;
   return std::pair(std::string(found->rule), found->text);
 }
@@ -132,7 +129,7 @@ class PyRules {
     const std::optional<Placement> nodes = checked(problem, arrivals, placement);
     nb::list all;
     for (const Considered& each :
-         latecomer::consider(rules_, problem, facts(arrivals, network, placement))) {
+         latecomer::consider(rules_, problem, facts(arrivals, network, nodes))) {
       std::string algorithm;
       if (each.rule != nullptr) algorithm = each.rule->text;
       all.append(nb::make_tuple(each.line, each.rule != nullptr, each.obstacle, algorithm));

@@ -57,18 +57,18 @@ bool differs(std::string& wrong, const char* field, Value is, Value should) {
   return true;
 }
 
-bool background(const Program& program) { return program.progress == Progress::background; }
+bool background(const RankContext& context) { return context.progress == Progress::background; }
 
-/// The first field that does not fit the problem, or the program of rank 0; empty: all fit.
-std::string plan_difference(const Problem& problem, const Program& first, const Program& program,
-                            Rank rank) {
+/// The first field that does not fit the problem, or what all ranks share; empty: all fit.
+std::string plan_difference(const Problem& problem, const RankContext& shared,
+                            const Program& program, Rank rank) {
   std::string wrong;
-  differs(wrong, "the plan hash", program.plan_hash, first.plan_hash) ||
+  differs(wrong, "the plan hash", program.plan_hash, shared.plan_hash) ||
       differs<Count>(wrong, "its rank", program.me, rank) ||
       differs<Count>(wrong, "the number of ranks", program.ranks, problem.ranks) ||
       differs(wrong, "in-place", program.in_place, problem.in_place_at(rank)) ||
       differs(wrong, "commutative", program.commutative, problem.commutative) ||
-      differs(wrong, "background progress", background(program), background(first)) ||
+      differs(wrong, "background progress", background(program), background(shared)) ||
       differs(wrong, "the input's size", program.input_count, problem.input(rank).count) ||
       differs(wrong, "the output's size", program.output_count, problem.output(rank).count);
   return wrong;
@@ -250,7 +250,7 @@ Finding dependencies_of(const Program& program) {
 
 }  // namespace
 
-Finding check_plan(const Problem& problem, Programs programs) {
+Finding check_plan(const Problem& problem, Programs programs, const Plan* plan) {
   if (problem.ranks < 1 || programs.size() != static_cast<std::size_t>(problem.ranks)) {
     return Counterexample{"plan", quantity(static_cast<Count>(programs.size()), "program") +
                                       " for " + quantity(problem.ranks, "rank")};
@@ -258,7 +258,12 @@ Finding check_plan(const Problem& problem, Programs programs) {
   std::vector<const Program*> first(programs.size());  // of each node
   for (std::size_t rank = 0; rank < programs.size(); ++rank) {
     const Program& program = programs[rank];
-    std::string wrong = plan_difference(problem, programs[0], program, static_cast<Rank>(rank));
+    const auto me = static_cast<Rank>(rank);
+    const RankContext shared =
+        plan == nullptr ? static_cast<const RankContext&>(programs[0]) : context_of(*plan, me);
+    std::string wrong = plan_difference(problem, shared, program, me);
+    if (plan != nullptr && wrong.empty())
+      differs<Count>(wrong, "its node", program.node, shared.node);
     if (wrong.empty()) wrong = size_fault(problem, program);
     if (wrong.empty()) {
       const Program*& mate = first[static_cast<std::size_t>(program.node)];

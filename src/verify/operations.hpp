@@ -32,7 +32,9 @@ class Ancestry {
 // Rules that look at one operation at a time: plan, bounds, dependencies. The later rules rely on
 // them: after these, every index, slice and peer can be used without a further check.
 
-[[nodiscard]] Finding check_plan(const Problem& problem, Programs programs);
+/// `plan`: that they follow, which also says their hash, nodes and progress; null: any.
+[[nodiscard]] Finding check_plan(const Problem& problem, Programs programs,
+                                 const Plan* plan = nullptr);
 [[nodiscard]] Finding check_bounds(Programs programs);
 [[nodiscard]] Finding check_dependencies(Programs programs);
 

@@ -90,4 +90,10 @@ std::optional<Counterexample> verify(const Problem& problem, std::span<const Pro
   return check_execution(problem, programs);
 }
 
+std::optional<Counterexample> verify(const Schedule& schedule) {
+  const auto& [plan, programs] = schedule;
+  if (auto found = verifier::check_plan(plan.problem, programs, &plan)) return found;
+  return verify(plan.problem, programs);
+}
+
 }  // namespace latecomer

@@ -26,5 +26,7 @@ struct Rule {
 /// counterexample if they carry out the problem in every order of arrivals and messages.
 [[nodiscard]] std::optional<Counterexample> verify(const Problem& problem,
                                                    std::span<const Program> programs);
+/// The same for programs that stand under a plan: they follow it.
+[[nodiscard]] std::optional<Counterexample> verify(const Schedule& schedule);
 
 }  // namespace latecomer

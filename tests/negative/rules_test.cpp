@@ -28,7 +28,7 @@ std::set<std::string> file_names() {
 
 std::string counterexample(std::string_view rule) {
   const Schedule schedule = testing::broken_schedule(rule);
-  const auto found = verify(schedule.plan.problem, schedule.programs);
+  const auto found = verify(schedule);
   return found ? std::string(found->rule) + ": " + found->text : "none";
 }
 
@@ -39,7 +39,7 @@ TEST(NegativeRules, EveryRuleHasItsFileAndEveryFileItsRule) {
 TEST(NegativeRules, EachFileIsRejectedByItsRule) {
   for (const Rule& rule : rules()) {
     const Schedule schedule = testing::broken_schedule(rule.name);
-    const auto found = verify(schedule.plan.problem, schedule.programs);
+    const auto found = verify(schedule);
     ASSERT_TRUE(found.has_value()) << rule.name << ".txt passes";
     EXPECT_EQ(found->rule, rule.name) << found->text;
   }

@@ -120,6 +120,13 @@ def test_a_counterexample_names_its_rule():
     assert set(asdict(found)) == {"rule", "text"}
 
 
+def test_programs_follow_the_plan_that_they_stand_under():
+    text = latecomer.program("ring", ranks=4, count=10).text
+    found = latecomer.verify_text(text.replace("element-bytes 4", "element-bytes 8"))
+    assert found.rule == "plan"
+    assert "the plan hash is" in found.text
+
+
 @pytest.mark.parametrize("text", ["", "latecomer-plan 2", "latecomer-plan 1\nalgorithm x\nfoo\n"])
 def test_a_text_that_is_no_schedule_is_refused(text):
     with pytest.raises(ValueError, match="is not usable; right would be"):

@@ -176,8 +176,7 @@ int latecomer_verify_text(const char* text, char** counterexample) {
   return guarded([&] {
     needed(text);
     needed(counterexample);
-    const Schedule schedule = parse_schedule(text);
-    *counterexample = in_words(verify(schedule.plan.problem, schedule.programs));
+    *counterexample = in_words(verify(parse_schedule(text)));
   });
 }
 

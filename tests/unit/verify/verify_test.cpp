@@ -122,6 +122,26 @@ TEST(Verify, HandWrittenTreePasses) {
   EXPECT_EQ(verdict(plan, schedule.programs), "correct");
 }
 
+/// Programs that fit each other but not the plan that they stand under.
+TEST(Verify, ProgramsFollowTheirPlan) {
+  const Plan plan = plan_of(2, 3);
+  const Schedule right{plan, exchange(plan)};
+  EXPECT_FALSE(verify(right));
+  const auto broken = [&](auto&& change) {
+    Schedule schedule = right;
+    for (Program& program : schedule.programs) change(program);
+    const auto found = verify(schedule);
+    return found ? std::string(found->rule) + ": " + found->text : "correct";
+  };
+  EXPECT_TRUE(broken([](Program& p) {
+                p.plan_hash ^= 1;
+              }).starts_with("plan: program of rank 0: the plan hash is "));
+  EXPECT_EQ(broken([](Program& p) { p.node = 0; }),
+            "plan: program of rank 1: its node is 0, should be 1");
+  EXPECT_EQ(broken([](Program& p) { p.progress = Progress::background; }),
+            "plan: program of rank 0: background progress is yes, should be no");
+}
+
 struct Break {
   const char* rule;
   const char* what;
