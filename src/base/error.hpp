@@ -27,17 +27,6 @@ class Error : public std::runtime_error {
   std::string remedy_;
 };
 
-// The message behind latecomer_last_error(): of this thread's last error.
-
-struct LastError;
-inline void set_last_error(std::string message) {
-  PerThread<LastError, std::string>::get() = std::move(message);
-}
-/// "" if there was none. Valid until the thread's next error.
-[[nodiscard]] inline const char* last_error() {
-  return PerThread<LastError, std::string>::get().c_str();
-}
-
 // Work that can be left out where there is no memory for it.
 
 /// Runs `work`. Returns false if it was left, at some place, for lack of memory.
@@ -47,6 +36,24 @@ bool if_memory(Work&& work) try {
   return true;
 } catch (const std::bad_alloc&) {
   return false;
+}
+
+// The message behind latecomer_last_error(): of this thread's last error.
+
+struct LastError;
+inline void set_last_error(std::string message) {
+  PerThread<LastError, std::string>::get() = std::move(message);
+}
+/// Keeps the message, unless there is no memory for it. Returns `code`.
+inline int failed(const char* message, int code) {
+  (void)if_memory([message] { set_last_error(message); });
+  return code;
+}
+/// "" if there was none. Valid until the thread's next error.
+[[nodiscard]] inline const char* last_error() {
+  const char* message = "";
+  (void)if_memory([&] { message = PerThread<LastError, std::string>::get().c_str(); });
+  return message;
 }
 
 }  // namespace latecomer

@@ -114,8 +114,7 @@ int guarded(Function function) {
     function();
     return 0;
   } catch (const std::exception& error) {
-    set_last_error(error.what());
-    return -1;
+    return failed(error.what(), -1);
   }
 }
 

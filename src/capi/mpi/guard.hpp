@@ -17,11 +17,6 @@
 
 namespace latecomer {
 
-inline int failed(const char* message, int code) {
-  (void)if_memory([message] { set_last_error(message); });
-  return code;
-}
-
 /// Runs `work`, which returns MPI's code. Its exceptions become `code`, or MPI_ERR_NO_MEM for lack
 /// of memory, which `report` then gets.
 template <class Work, class Report>

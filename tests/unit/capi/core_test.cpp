@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "latecomer/latecomer.h"
+#include "reference/sweeps.hpp"
 
 namespace {
 
@@ -89,6 +92,24 @@ TEST(CoreApi, ErrorsAreToldAndForgotten) {
   EXPECT_STREQ(latecomer_last_error(), "");
   EXPECT_NE(take(text).find("prereduced_ring"), std::string::npos);
   EXPECT_STRNE(latecomer_version(), "");
+}
+
+/// Without any memory an error is still a code, also the first one of a thread.
+TEST(CoreApi, AnErrorNeedsNoMemory) {
+  if (latecomer::testing::kSanitized) GTEST_SKIP() << "the sanitizer reserves the address space";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto without_memory = [] {
+    const rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_AS, &none) != 0) std::_Exit(1);
+    for (std::size_t size = 1 << 20; size > 0; size /= 2) {
+      while (std::malloc(size) != nullptr) {
+      }
+    }
+    char* text = nullptr;
+    const bool told = latecomer_plan(nullptr, &text) == -1 && latecomer_last_error() != nullptr;
+    std::_Exit(told ? 0 : 2);
+  };
+  EXPECT_EXIT(without_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
