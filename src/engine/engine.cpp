@@ -248,7 +248,7 @@ void Engine::post_local() {
   if (locals_.empty()) return;
   const OpIndex index = locals_.front();
   const Operation& op = index_.operation(index);
-  if (op.kind == OpKind::combine && !may_combine()) return;
+  if (op.kind != OpKind::copy && !may_combine()) return;
   pop(locals_);
   local_busy_ = true;
   transport_.post(op, index, {.piggybacks = index_.piggybacks(index), .waits = waits});

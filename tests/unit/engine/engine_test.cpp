@@ -104,6 +104,27 @@ TEST(Engine, UserOperatorsMayBeKeptForTheCaller) {
   EXPECT_EQ(transport.take(), (Posted{"recv 6 first with 2", "combine 3"}));
 }
 
+/// An accumulate combines, too; a copy needs no operator.
+TEST(Engine, WhatIsKeptForTheCallerIsEachUseOfTheOperator) {
+  Builder builder(plan_for(Progress::background), 0);
+  const Slice first = builder.scratch(4);
+  const Slice second = builder.scratch(4);
+  builder.recv(1, first);
+  builder.copy(first, second);
+  builder.accumulate(second, builder.node(4), builder.flag());
+  const Program program = builder.finish();
+  NotingTransport transport;
+  const ProgramIndex index(program);
+  Engine engine(index, transport, {.combine_before_arrival = false});
+  engine.start();
+  engine.completed(done(program, 1));
+  EXPECT_EQ(transport.take(), (Posted{"recv 1 first with 1", "copy 2"}));
+  engine.completed(done(program, 2));
+  EXPECT_EQ(transport.take(), Posted{});
+  engine.arrive();
+  EXPECT_EQ(transport.take(), Posted{"accumulate 3"});
+}
+
 TEST(Engine, WindowBoundsRequestsPerPeerAndDirection) {
   const Program program = example(Progress::background);
   NotingTransport transport;
