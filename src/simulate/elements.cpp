@@ -83,27 +83,29 @@ CheckedMemory::CheckedMemory(const Problem& problem, const Executors& executors,
   }
 }
 
-/// The right value of an element of the vector.
-Element CheckedMemory::right(std::optional<Rank> contributor, Count element) const {
-  const auto of = [&](Rank rank) {
-    const Count place = element - problem_.before(rank).begin;
-    return inputs_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(place)];
-  };
-  if (contributor) return of(*contributor);
-  Element result = of(0);
-  for (Rank rank = 1; rank < problem_.ranks; ++rank) result = operator_(result, of(rank));
-  return result;
+/// All ranks' vectors, combined from left to right; empty where nothing is combined.
+Elements CheckedMemory::combined() const {
+  if (!combines(problem_.collective)) return {};
+  Elements all = inputs_.front();
+  for (std::size_t rank = 1; rank < inputs_.size(); ++rank) {
+    interruption_point();
+    std::ranges::transform(all, inputs_[rank], all.begin(), operator_);
+  }
+  return all;
 }
 
 Count CheckedMemory::wrong() const {
   Count wrong = 0;
+  const Elements all = combined();
   for (Rank rank = 0; rank < problem_.ranks; ++rank) {
     for (const Holding& holding : postcondition(problem_, rank)) {
       interruption_point();
       const Elements found = memories_[static_cast<std::size_t>(rank)].read(holding.slice);
-      for (Count i = 0; i < holding.slice.count; ++i) {
-        const Element wanted = right(holding.contributor, holding.first_element + i);
-        if (found[static_cast<std::size_t>(i)] != wanted) ++wrong;
+      const auto& from = holding.contributor;
+      const Elements& right = from ? inputs_[static_cast<std::size_t>(*from)] : all;
+      const Count place = holding.first_element - (from ? problem_.before(*from).begin : 0);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        if (found[i] != right[static_cast<std::size_t>(place) + i]) ++wrong;
       }
     }
   }

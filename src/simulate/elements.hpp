@@ -67,7 +67,7 @@ class CheckedMemory {
   [[nodiscard]] Count wrong() const;
 
  private:
-  [[nodiscard]] Element right(std::optional<Rank> contributor, Count element) const;
+  [[nodiscard]] Elements combined() const;
 
   Problem problem_;
   Memory::Operator operator_;
