@@ -103,6 +103,12 @@ class WorkloadOf final : public Workload {
         result_(static_cast<std::size_t>(sizes_.result)),
         right_(result_.size()),
         op_(built_in) {
+    if (sizes_.part % kNumbers != 0) {
+      refuse("--count", std::to_string(options.count),
+             ("one that gives each rank whole elements of --op " + options.op + ", of " +
+              std::to_string(kNumbers) + " numbers each")
+                 .c_str());
+    }
     // A built-in operator cannot be made slow.
     built_in_ = built_in != MPI_OP_NULL && options.imbalance != Imbalance::op;
     if (!built_in_) MPI_Op_create(reduce<T, Operator>, Operator<T>::kCommutes, &op_);

@@ -130,6 +130,22 @@ def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
         assert (done.returncode, complaint in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.parametrize(("op", "count"), [("over", 4), ("non-commutative", 6)])
+def test_the_program_refuses_parts_of_elements(op, count, tmp_path):
+    built("openmpi")
+    (tmp_path / "delays").write_text("0 0\n")
+    command = [str(program.of_family("openmpi")), "--delays", str(tmp_path / "delays")]
+    words = ["--algorithms", "native", "--collective", "allgather", "--op", op]
+    launch = mpi.launch_command(
+        mpi.family("openmpi"), 2, [*command, *words, "--count", str(count)], allow_root=True
+    )
+    done = subprocess.run(
+        launch.command, env=launch.env, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.returncode != 0
+    assert f"--count: '{count}' is not usable; right would be one that gives" in done.stderr
+
+
 def needs_lab() -> None:
     built("openmpi")
     try:
