@@ -10,6 +10,7 @@
 #include "init.hpp"
 #include "iteration.hpp"
 #include "mpi.hpp"
+#include "reading.hpp"
 #include "report.hpp"
 #include "start.hpp"
 
@@ -30,6 +31,10 @@ std::vector<std::size_t> order(std::size_t contenders, std::uint64_t seed, int i
 }
 
 void run(Options options) {
+  if (options.root >= ranks()) {
+    refuse("--root", std::to_string(options.root),
+           ("one of the " + std::to_string(ranks()) + " ranks, from 0").c_str());
+  }
   options.network = broadcast(options.network);  // only one rank of a job may have been told
   const Delays delays = read_delays(options.delays);
   const bool common = clock_is_common();

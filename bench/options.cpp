@@ -54,8 +54,7 @@ std::map<Name, Setter> setters(Options& o) {
          o.collective =
              one_of(n, v, {"allreduce", "allgather", "reduce", "bcast", "gather", "scatter"});
        }},
-      {"--root",
-       [&](const Name& n, const std::string& v) { o.root = static_cast<int>(whole(n, v, 0)); }},
+      {"--root", [&](const Name& n, const std::string& v) { o.root = whole_int(n, v, 0); }},
       {"--count", [&](const Name& n, const std::string& v) { o.count = whole(n, v, 1); }},
       {"--type",
        [&](const Name& n, const std::string& v) {
@@ -77,8 +76,7 @@ std::map<Name, Setter> setters(Options& o) {
        [&](const Name& n, const std::string& v) {
          o.progress = one_of(n, v, {"declared", "none", "thread"});
        }},
-      {"--warmup",
-       [&](const Name& n, const std::string& v) { o.warmup = static_cast<int>(whole(n, v, 0)); }},
+      {"--warmup", [&](const Name& n, const std::string& v) { o.warmup = whole_int(n, v, 0); }},
       {"--seed",
        [&](const Name& n, const std::string& v) {
          o.seed = static_cast<std::uint64_t>(whole(n, v, 0));

@@ -13,10 +13,9 @@ void set(Settings& settings, const std::string& name, const std::string& value) 
   if (name == "--seconds") {
     settings.seconds = real(name, value, kLongest);
   } else if (name == "--rounds") {
-    settings.rounds = static_cast<int>(whole(name, value, 1));
+    settings.rounds = whole_int(name, value, 1);
   } else if (name == "--largest") {
-    settings.largest = whole(name, value, kLeastLargest);
-    if (settings.largest > kMostLargest) refuse(name, value, "1073741824 bytes at most");
+    settings.largest = whole(name, value, kLeastLargest, kMostLargest);
   } else if (name == "--output") {
     settings.output = value == "-" ? "" : value;
   } else {

@@ -67,13 +67,13 @@ Settings parse(int argc, char** argv) {
     } else if (name == "--bytes") {
       settings.bytes = whole(name, value, 8);
     } else if (name == "--communicators") {
-      settings.communicators = static_cast<int>(whole(name, value, 1));
+      settings.communicators = whole_int(name, value, 1);
     } else if (name == "--pairs") {
-      settings.pairs = static_cast<int>(whole(name, value, 1));
+      settings.pairs = whole_int(name, value, 1);
     } else if (name == "--sizes") {
-      settings.sizes = static_cast<int>(whole(name, value, 0));
+      settings.sizes = whole_int(name, value, 0);
     } else if (name == "--fresh") {
-      settings.fresh = static_cast<int>(whole(name, value, 0));
+      settings.fresh = whole_int(name, value, 0);
     } else if (name == "--drop-in") {
       settings.drop_in = whole(name, value, 0) != 0;
     } else if (name == "--late") {

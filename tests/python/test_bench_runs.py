@@ -107,7 +107,7 @@ def test_images_that_are_full_differently_give_exact_results(name):
         assert {row["arrival"] for row in rows} == {"gamma in data"}
 
 
-def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
+def test_the_program_refuses_what_makes_no_sense(tmp_path):
     built("openmpi")
     (tmp_path / "delays").write_text("0\n")
     words = [
@@ -118,6 +118,10 @@ def test_the_program_refuses_imbalances_that_make_no_sense(tmp_path):
         "8",
     ]
     for asked, complaint in (
+        ("--algorithms native --collective bcast --root 1", "--root: '1' is not usable; right "
+         "would be one of the 1 ranks"),
+        ("--algorithms native --root 4294967296", "a whole number from 0 to 2147483647"),
+        ("--algorithms native --seed 99999999999999999999", "--seed: '99999999999999999999'"),
         ("--algorithms native --imbalance data", "--imbalance: 'data' is not usable; right would "
          "be with --op over"),
         ("--algorithms native --collective bcast --imbalance operator", "'operator' is not usable; "

@@ -60,6 +60,8 @@ def test_a_line_for_each_communicator(family, words):
     [
         (["--bytes", "4"], "--bytes: '4'"),
         (["--collective", "barrier"], "allreduce or bcast"),
+        (["--bytes", "99999999999999999999"], "--bytes: '99999999999999999999'"),
+        (["--pairs", "4294967297"], "--pairs: '4294967297'"),
         (["--sizes"], "--sizes"),
         (["--late", "-1"], "--late: '-1'"),
         (["--speed", "1"], "--speed"),
