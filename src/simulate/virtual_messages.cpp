@@ -26,18 +26,25 @@ VirtualNetwork::MessageId VirtualNetwork::new_message(Rank from, Rank to) {
   return id;
 }
 
+void VirtualNetwork::push(Queue& queue, MessageId id) {
+  (queue.empty() ? queue.first : messages_[queue.last].next) = id;
+  queue.last = id;
+}
+
+VirtualNetwork::MessageId VirtualNetwork::pop(Queue& queue) {
+  const MessageId id = queue.first;
+  queue.first = messages_[id].next;
+  return id;
+}
+
 VirtualNetwork::MessageId VirtualNetwork::match(Rank from, Rank to, bool sending) {
   Channel& channel = channels_[pair_number(from, to)];
   const bool behind = sending ? channel.sends < channel.receives : channel.receives < channel.sends;
   const std::uint64_t number = sending ? channel.sends++ : channel.receives++;
-  if (behind) {  // the other side posted it first
-    const MessageId id = channel.open.front();
-    channel.open.pop_front();
-    return id;
-  }
+  if (behind) return pop(channel.open);  // the other side posted it first
   const MessageId id = new_message(from, to);
   messages_[id].number = number;
-  channel.open.push_back(id);
+  push(channel.open, id);
   return id;
 }
 
@@ -209,9 +216,8 @@ void VirtualNetwork::deliver(MessageId id) {
 /// Delivers control messages in the order of sending, also if several ports take them in side by
 /// side.
 void VirtualNetwork::deliver_control(Channel& channel) {
-  while (!channel.control.empty() && messages_[channel.control.front()].landed) {
-    const MessageId id = channel.control.front();
-    channel.control.pop_front();
+  while (!channel.control.empty() && messages_[channel.control.first].landed) {
+    const MessageId id = pop(channel.control);
     const PendingMessage message = std::move(messages_[id]);
     free_messages_.push_back(id);
     protocol(message.to).on_control(message.from, message.control);
@@ -249,7 +255,7 @@ void VirtualNetwork::send_control(Rank rank, Rank peer, ControlWords words) {
   PendingMessage& pending = messages_[id];
   pending.control.assign(words.begin(), words.end());
   pending.number = events_;
-  pending.channel->control.push_back(id);
+  push(pending.channel->control, id);
   schedule(now_, EventKind::eligible, rank, id);
 }
 

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <deque>
+#include <limits>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -30,11 +31,13 @@ class VirtualNetwork {
 
  private:
   using MessageId = std::size_t;
+  static constexpr MessageId kNoMessage = std::numeric_limits<MessageId>::max();
 
   struct Channel;
   /// A message from its first posting, by either side, to its last completion.
   struct PendingMessage {
     Channel* channel = nullptr;
+    MessageId next = kNoMessage;  // in its channel's queue
     Rank from = 0;
     Rank to = 0;
     Slice source;
@@ -52,12 +55,18 @@ class VirtualNetwork {
     std::vector<char> piggybacked;  // data that travel along
     std::size_t trace = 0;          // its place in the trace, if there is one
   };
+  /// First come, first served: a list through the messages, since there are many channels.
+  struct Queue {
+    MessageId first = kNoMessage;
+    MessageId last = kNoMessage;
+    [[nodiscard]] bool empty() const { return first == kNoMessage; }
+  };
   /// The messages of one pair and direction. They follow each other, however many ports there are.
   struct Channel {
     std::uint64_t sends = 0;
     std::uint64_t receives = 0;
-    std::deque<MessageId> open;     // posted by one side only
-    std::deque<MessageId> control;  // control messages not delivered yet, in the order of sending
+    Queue open;     // posted by one side only
+    Queue control;  // control messages not delivered yet, in the order of sending
     bool leaving = false;
     Count buffered = 0;    // bytes of messages that have not left
     Count rendezvous = 0;  // messages that wait for their port or are leaving
@@ -129,6 +138,8 @@ class VirtualNetwork {
   void handle(const Event& event);
   [[nodiscard]] std::uint64_t pair_number(Rank from, Rank to) const;
   MessageId new_message(Rank from, Rank to);
+  void push(Queue& queue, MessageId id);
+  MessageId pop(Queue& queue);
   /// Returns the next message of the pair, as counted by its sender or its receiver.
   MessageId match(Rank from, Rank to, bool sending);
   [[nodiscard]] bool eager(const PendingMessage& message) const;

@@ -9,7 +9,7 @@ from .errors import UserError
 from .units import size
 
 _MIB = 1 << 20
-_BYTES_PER_RANK = 30 << 10  # of programs, engines and messages under way; measured: 22 KiB
+_BYTES_PER_RANK = 20 << 10  # of programs, engines and messages under way; measured: 10 to 19 KiB
 
 
 def about_bytes(operations: int, ranks: int, each: int) -> int:
