@@ -96,4 +96,10 @@ struct ActivityCost {
 [[nodiscard]] Activities activities_of(std::span<const Program> programs, const Network& network,
                                        Count element_bytes, const Placement& links = {});
 
+/// Lets ports, memory and flags serve the activities, first come, first served, as on the virtual
+/// network without jitter. Returns the exits in seconds, by rank; infinity: never. `arrivals`:
+/// likewise, from 0 up.
+[[nodiscard]] std::vector<Seconds> serve(const Activities& all, std::span<const Seconds> arrivals,
+                                         const Network& network);
+
 }  // namespace latecomer

@@ -1,13 +1,12 @@
-#include "graph/service.hpp"
-
+// The order in which resources serve activities, found by a queue of events.
 #include <algorithm>
-#include <limits>
 #include <queue>
 #include <utility>
 
 #include "base/threads.hpp"
+#include "graph/activities.hpp"
 #include "graph/resources.hpp"
-#include "simulate/loads.hpp"
+#include "simulate/simulation.hpp"
 
 namespace latecomer {
 namespace {
@@ -22,22 +21,19 @@ class Server {
         missing_(all.size()),
         ready_(all.size()),
         tie_(all.size()),
-        begin_(all.size()),
-        served_at_(all.size(), kNone),
+        begin_(all.size(), kNotYet),
         ports_(all.ports),
         channels_(all.reverse.size()),
         ranks_(all.exits.size()),
         flags_(all.flags),
-        memories_(all.shared_memories),
-        alone_(network.memory > 0 ? all.size() : 0) {
-    for (Port& port : ports_) port.free.assign(static_cast<std::size_t>(network.ports), {0, kNone});
+        memories_(all.shared_memories) {
+    for (Port& port : ports_) port.free.assign(static_cast<std::size_t>(network.ports), 0);
     for (Node i = 0; i < all.size(); ++i) {
       missing_[i] = static_cast<std::uint32_t>(all.waits_of(i).size());
     }
-    result_.served.reserve(all.size());
   }
 
-  Service run(std::span<const Seconds> arrivals) {
+  std::vector<Seconds> run(std::span<const Seconds> arrivals) {
     for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
       ready_[all_.arrivals[rank]] = ticks(arrivals[rank]);
     }
@@ -55,12 +51,11 @@ class Server {
       for (const std::uint32_t port : changed_) start_from(ports_[port]);
       changed_.clear();
     }
+    std::vector<Seconds> exits;
     for (const Node exit : all_.exits) {
-      const bool left = served_at_[exit] != kNone;
-      result_.exits.push_back(left ? to_seconds(begin_[exit])
-                                   : std::numeric_limits<Seconds>::infinity());
+      exits.push_back(begin_[exit] == kNotYet ? kNever : to_seconds(begin_[exit]));
     }
-    return std::move(result_);
+    return exits;
   }
 
  private:
@@ -68,6 +63,8 @@ class Server {
   using Flag = resources::Flag;
   using Port = resources::Port;
   using Worker = resources::Worker;
+
+  static constexpr Ticks kNotYet = -1;
 
   struct Event {
     enum Kind : std::uint8_t { ready, left, worked, memory };
@@ -124,19 +121,15 @@ class Server {
         if (!worker.busy) start_work(worker);
         return;
       }
-      default: {
-        const Service::Served& served = serve(node, {.node = node, .bytes = all_.bytes[node]});
-        end(node, ends_at(now_, served));
-      }
+      default:
+        serve(node);
+        end(node, later(now_, taken(node)));
     }
   }
 
-  Service::Served& serve(Node node, const Service::Served& served) {
+  void serve(Node node) {
     begin_[node] = now_;
-    served_at_[node] = static_cast<std::uint32_t>(result_.served.size());
-    result_.served.push_back(served);
     tell(begin_of(node), now_);
-    return result_.served.back();
   }
   void end(Node node, Ticks time) { tell(end_of(node), time); }
   /// Activities that are ready at the same time come in the order in which their last moments were
@@ -151,11 +144,8 @@ class Server {
       if (--missing_[node] == 0) events_.push({ready_[node], tie_[node], Event::ready, node, 0});
     }
   }
-  [[nodiscard]] Ticks ends_at(Ticks time, const Service::Served& served) const {
-    const Activity kind = all_.kind[served.node];
-    if (kind == Activity::notice && !served.notifies) return time;
-    const ActivityCost cost = cost_of(kind, network_, served.copies);
-    return later(time, ticks(cost.startup + cost.per_byte * served.bytes));
+  [[nodiscard]] Ticks taken(Node node) const {
+    return ticks(cost_of(all_.kind[node], network_).startup);
   }
 
   // --- Messages ---
@@ -193,7 +183,7 @@ class Server {
     const double bytes = all_.bytes[node];
     if (channel.buffered + bytes > static_cast<double>(network_.buffer)) return;
     channel.buffered += bytes;
-    serve(node - 1, {.node = node - 1});
+    serve(node - 1);
     end(node - 1, now_);
   }
   void start_from(Port& port) {
@@ -212,57 +202,38 @@ class Server {
   void start(Node node, Port& port, Channel& channel) {
     const Activities::Message& sent = message(node);
     const std::uint32_t reverse = all_.reverse[sent.channel];
-    Service::Served served{.node = node, .bytes = all_.bytes[node]};
-    served.exchanges = network_.exchange != 1 && sent.rendezvous && reverse != kNone &&
-                       channels_[reverse].rendezvous > 0;
+    const bool exchanges = network_.exchange != 1 && sent.rendezvous && reverse != kNone &&
+                           channels_[reverse].rendezvous > 0;
+    double bytes = all_.bytes[node];
     if (all_.kind[node] == Activity::message) {
-      served.bytes -= TokenBucket::take(port.out, ports_[sent.in].in, network_, now_, served.bytes);
+      bytes -= TokenBucket::take(port.out, ports_[sent.in].in, network_, now_, bytes);
     }
     const ActivityCost cost = cost_of(all_.kind[node], network_);
-    const double times = served.exchanges ? network_.exchange : 1;
-    const Ticks takes = ticks(times * (cost.startup + cost.per_byte * served.bytes));
-    served.after[0] = lane_before(port);
-    served.after[1] = network_.ports > 1 ? channel.last : kNone;
+    const double times = exchanges ? network_.exchange : 1;
+    const Ticks takes = ticks(times * (cost.startup + cost.per_byte * bytes));
     ++port.leaving;
     channel.leaving = true;
-    channel.last = end_of(node);
-    serve(node, served);
+    serve(node);
     end(node, later(now_, takes));
     push(later(now_, takes), Event::left, node);
-    land(node + 1, served, ports_[sent.in], takes);
-  }
-  /// The end of the message that freed a lane.
-  Moment lane_before(Port& port) {
-    if (port.left.empty()) return kNone;
-    const Moment before = port.left.front();
-    port.left.pop_front();
-    return before;
-  }
-  void land(Node node, Service::Served served, Port& port, Ticks takes) {
-    auto& [free, by] = *std::ranges::min_element(port.free);
-    served.node = node;
-    served.after[0] = begin_of(node - 1);
-    served.after[1] = by;
+    Ticks& free = *std::ranges::min_element(ports_[sent.in].free);
     free = later(std::max(free, now_), takes);
-    by = end_of(node);
-    serve(node, served);
-    end(node, free);
+    serve(node + 1);
+    end(node + 1, free);
   }
   void leave(const Activities::Message& message) {
     Port& port = ports_[message.out];
     --port.leaving;
-    port.left.push_back(end_of(message.node));
-    if (port.left.size() > static_cast<std::size_t>(network_.ports)) port.left.pop_front();
     changed_.push_back(message.out);
     channels_[message.channel].leaving = false;
     if (message.rendezvous) --channels_[message.channel].rendezvous;
     if (!message.buffered) return;
     const Node sent = message.node - 1;
-    if (served_at_[sent] != kNone) {
+    if (begin_[sent] != kNotYet) {
       channels_[message.channel].buffered -= all_.bytes[message.node];
       return;
     }
-    serve(sent, {.node = sent, .after = {end_of(message.node), kNone}});
+    serve(sent);
     end(sent, now_);
   }
   // --- Work: one combine or copy a rank at a time ---
@@ -274,7 +245,7 @@ class Server {
     while (!worker.ready.empty()) {
       const Node node = worker.ready.top();
       worker.ready.pop();
-      if (all_.kind[node] != Activity::accumulate) return work(node, kNone);
+      if (all_.kind[node] != Activity::accumulate) return work(node, false);
       Flag& flag = flags_[all_.place[node]];
       if (!flag.held) return accumulate(node, flag);
       worker.refused.push_back(node);
@@ -287,18 +258,13 @@ class Server {
   }
   void accumulate(Node node, Flag& flag) {
     flag.held = true;
-    work(node, std::exchange(flag.accumulated, end_of(node)));
+    work(node, !std::exchange(flag.accumulated, true));
   }
-  void work(Node node, Moment before) {
-    Worker& worker = worker_of(node);
-    worker.busy = true;
-    Service::Served served{.node = node, .bytes = all_.bytes[node]};
-    served.after[0] = std::exchange(worker.last, end_of(node));
-    served.after[1] = before;
-    served.copies = all_.kind[node] == Activity::accumulate && before == kNone;
-    serve(node, served);
-    const ActivityCost cost = cost_of(all_.kind[node], network_, served.copies);
-    const Ticks alone = ticks(cost.per_byte * served.bytes);
+  void work(Node node, bool copies) {
+    worker_of(node).busy = true;
+    serve(node);
+    const ActivityCost cost = cost_of(all_.kind[node], network_, copies);
+    const Ticks alone = ticks(cost.per_byte * all_.bytes[node]);
     const bool shares = all_.kind[node] == Activity::node_copy ||
                         all_.kind[node] == Activity::node_combine ||
                         all_.kind[node] == Activity::accumulate;
@@ -307,7 +273,6 @@ class Server {
     const std::uint32_t memory = all_.memory[static_cast<std::size_t>(all_.rank[node])];
     const double share = network_.memory / cost.per_byte;
     memories_[memory].begin(now_, alone, share, {all_.rank[node], node});
-    alone_[node] = alone;
     schedule_memory(memory);
   }
   void worked(Node node) {
@@ -336,21 +301,15 @@ class Server {
     if (load.changes() != change) return;  // other work has begun, and moved the end
     const std::vector<MemoryLoad::Work> ended = load.end(now_);
     schedule_memory(memory);
-    for (const MemoryLoad::Work& each : ended) {
-      Service::Served& served = result_.served[served_at_[each.token]];
-      served.bytes *=
-          static_cast<double>(now_ - begin_[each.token]) / static_cast<double>(alone_[each.token]);
-      worked(each.token);
-    }
+    for (const MemoryLoad::Work& each : ended) worked(each.token);
   }
 
   // --- Flags ---
 
   void increment(Node node) {
     Flag& flag = flags_[all_.place[node]];
-    const Moment before = flag.counted.empty() ? kNone : flag.counted.back();
-    flag.counted.push_back(end_of(node));
-    serve(node, {.node = node, .after = {before, kNone}});
+    ++flag.counted;
+    serve(node);
     end(node, now_);
     std::erase_if(flag.awaiting, [&](Node notice) {
       return notify(notice, flag, all_.rank[notice] != all_.rank[node]);
@@ -359,29 +318,23 @@ class Server {
   /// Returns false if the flag has not counted so far yet. An await that comes later sees it at
   /// once.
   bool notify(Node node, const Flag& flag, bool others) {
-    const auto count = static_cast<std::size_t>(all_.awaited[all_.place[node]].count);
-    if (flag.counted.size() < count) return false;
-    const Moment counted = count == 0 ? kNone : flag.counted[count - 1];
-    const Service::Served& told =
-        serve(node, {.node = node, .after = {counted, kNone}, .notifies = others});
-    end(node, ends_at(now_, told));
+    if (flag.counted < all_.awaited[all_.place[node]].count) return false;
+    serve(node);
+    end(node, others ? later(now_, taken(node)) : now_);
     return true;
   }
 
   const Activities& all_;
   const Network& network_;
-  Service result_;
   std::vector<std::uint32_t> missing_;  // moments
   std::vector<Ticks> ready_;
   std::vector<std::uint64_t> tie_;
   std::vector<Ticks> begin_;
-  std::vector<std::uint32_t> served_at_;  // its place in result_
   std::vector<Port> ports_;
   std::vector<Channel> channels_;
   std::vector<Worker> ranks_;
   std::vector<Flag> flags_;
   std::vector<MemoryLoad> memories_;
-  std::vector<Ticks> alone_;  // of work on the memory of a node: its time without other work
   std::vector<std::uint32_t> changed_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t number_ = 0;
@@ -390,7 +343,8 @@ class Server {
 
 }  // namespace
 
-Service serve(const Activities& all, std::span<const Seconds> arrivals, const Network& network) {
+std::vector<Seconds> serve(const Activities& all, std::span<const Seconds> arrivals,
+                           const Network& network) {
   return Server(all, network).run(arrivals);
 }
 

@@ -9,7 +9,7 @@
 #include "algorithms/nodes/cut.hpp"
 #include "algorithms/plans.hpp"
 #include "base/reproducible.hpp"
-#include "graph/service.hpp"
+#include "graph/activities.hpp"
 #include "simulate/simulate.hpp"
 
 namespace latecomer {
@@ -102,7 +102,7 @@ Replays replays_of(const Plan& plan, const Network& network, const Placement& pl
         activities_of(build_programs(plan), network, plan.problem.element_bytes, links));
     const auto size = static_cast<double>(all->size());
     return {[network, all = std::move(all)](const std::vector<Seconds>& arrivals) {
-              return serve(*all, since_first(arrivals), network).exits;
+              return serve(*all, since_first(arrivals), network);
             },
             kMade * size, kServed * size};
   }

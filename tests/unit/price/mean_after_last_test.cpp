@@ -86,7 +86,7 @@ class MeanAfterLast : public ::testing::TestWithParam<const Algorithm*> {};
 bool closed_form(const Algorithm& row) { return row.mean_after_last != nullptr; }
 
 /// How far off a closed form may be. Those of some rows count rounds: a rank that arrives within
-/// one waits for the next. Others are the replay itself, but for ties (timing_test.cpp).
+/// one waits for the next. Others are the replay itself, but for ties (service_test.cpp).
 double allowed_mean(const Plan& plan) {
   if (!closed_form(find_algorithm(plan.problem.collective, plan.algorithm))) return 1e-3;
   const bool rounds = plan.algorithm == "early_owners" || plan.algorithm == "prereduced_circulant";

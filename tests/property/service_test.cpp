@@ -1,19 +1,17 @@
 // The graph of a call's activities against the virtual network: all rows, random networks, arrivals
 // and nodes.
-#include "graph/timing.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <optional>
 
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/reproducible.hpp"
+#include "graph/activities.hpp"
 #include "reference/sweeps.hpp"
 #include "simulate/simulate.hpp"
 
@@ -91,70 +89,30 @@ int in_worlds(const Algorithm& row, Work&& work) {
     const Knowledge knowledge{world.arrivals, world.network, false, false, world.placement};
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(world.problem.ranks) +
                  " ranks, " + to_string(world.network));
-    work(random, world, build_programs(make_plan(row, world.problem, {}, knowledge)));
+    work(world, build_programs(make_plan(row, world.problem, {}, knowledge)));
     ++worlds;
   }
   return worlds;
 }
 
-class TimingOf : public ::testing::TestWithParam<const Algorithm*> {};
+class ServiceOf : public ::testing::TestWithParam<const Algorithm*> {};
 
-TEST_P(TimingOf, ActivitiesIsThatOfTheVirtualNetwork) {
+TEST_P(ServiceOf, ActivitiesIsThatOfTheVirtualNetwork) {
   int exact = 0;
   Seconds sum = 0;
-  const int worlds = in_worlds(*GetParam(), [&](Random&, const World& world, const auto& programs) {
+  const int worlds = in_worlds(*GetParam(), [&](const World& world, const auto& programs) {
     const Activities all = activities_of(programs, world.network, 4, world.placement);
-    const Service service = serve(all, world.arrivals, world.network);
-    const Seconds found = apart(simulated(world, programs), service.exits);
+    const Seconds found =
+        apart(simulated(world, programs), serve(all, world.arrivals, world.network));
     EXPECT_LE(found, kMostApart);
     sum += found;
     if (found < 1e-9) ++exact;
-
-    Timing timing(all, service);
-    const std::vector<Seconds>& exits = timing.evaluate(world.arrivals, world.network);
-    EXPECT_LE(apart(service.exits, exits), 1e-6);  // the service counts picoseconds
-    for (Rank rank = 0; rank < world.problem.ranks; ++rank) {
-      const CriticalPath path = timing.critical_path(rank);
-      const Seconds begin =
-          path.arrival < 0 ? 0 : world.arrivals[static_cast<std::size_t>(path.arrival)];
-      EXPECT_NEAR(begin + path.startups * world.network.alpha + path.bytes * world.network.beta +
-                      path.combined * world.network.gamma + path.other,
-                  exits[static_cast<std::size_t>(rank)], 1e-9 * (1 + begin));
-    }
   });
   if (!testing::kSanitized) {  // a few worlds have no mean to speak of
     EXPECT_GE(exact, kPartExact * worlds);
     EXPECT_LE(sum, kMeanApart * worlds);
   }
   RecordProperty("exact", exact);
-}
-
-/// The last exit by the order of service that was found for other arrivals, or other costs: prints
-/// how far it is off, in the mean and at most.
-TEST_P(TimingOf, DISABLED_OtherArrivalsAndCosts) {
-  double sum[2] = {};
-  double most[2] = {};
-  const int worlds = in_worlds(*GetParam(), [&](Random& random, World other, const auto& programs) {
-    const Activities all = activities_of(programs, other.network, 4, other.placement);
-    Timing timing(all, serve(all, other.arrivals, other.network));
-    const World world = other;
-    const Seconds spread = std::ranges::max(world.arrivals);
-    for (Seconds& arrival : other.arrivals) arrival = spread * random.uniform();
-    World costs = world;
-    for (Seconds* cost : {&costs.network.alpha, &costs.network.beta, &costs.network.gamma}) {
-      *cost *= 0.5 + 1.5 * random.uniform();
-    }
-    const World* const asked[] = {&other, &costs};
-    for (int i = 0; i < 2; ++i) {
-      const double found = std::ranges::max(timing.evaluate(asked[i]->arrivals, asked[i]->network));
-      const double off = std::abs(found / std::ranges::max(simulated(*asked[i], programs)) - 1);
-      sum[i] += off;
-      most[i] = std::max(most[i], off);
-    }
-  });
-  std::printf("arrivals %.3f %.3f, costs %.3f %.3f: %s %s\n", sum[0] / worlds, most[0],
-              sum[1] / worlds, most[1], std::string(to_string(GetParam()->collective)).c_str(),
-              std::string(GetParam()->name).c_str());
 }
 
 std::vector<const Algorithm*> rows_with_programs() {
@@ -165,35 +123,14 @@ std::vector<const Algorithm*> rows_with_programs() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(EachRow, TimingOf, ::testing::ValuesIn(rows_with_programs()),
+INSTANTIATE_TEST_SUITE_P(EachRow, ServiceOf, ::testing::ValuesIn(rows_with_programs()),
                          [](const auto& each) {
                            return std::string(to_string(each.param->collective)) + "_" +
                                   std::string(each.param->name);
                          });
 
-/// In the order of service that it has, a rank that comes later makes nobody leave earlier.
-TEST(Timing, IsMonotone) {
-  const Problem problem{Collective::allreduce, 9, 4096, 4};
-  const Network network;
-  const Plan plan = make_plan(find_algorithm(Collective::allreduce, "ring"), problem, {}, {});
-  const Activities all = activities_of(build_programs(plan), network, 4);
-  std::vector<Seconds> arrivals(9, 0);
-  Timing timing(all, serve(all, arrivals, network));
-  std::vector<Seconds> before = timing.evaluate(arrivals, network);
-  Random random(5);
-  for (int step = 0; step < 100; ++step) {
-    arrivals[random.below(9)] += 1e-4 * random.uniform();
-    const std::vector<Seconds> after = timing.evaluate(arrivals, network);
-    for (std::size_t rank = 0; rank < 9; ++rank) {
-      EXPECT_GE(after[rank], before[rank]);
-      EXPECT_GE(after[rank], arrivals[rank]);
-    }
-    before = after;
-  }
-}
-
 /// Prints nanoseconds an operation.
-TEST(Timing, DISABLED_Takes) {
+TEST(Service, DISABLED_Takes) {
   const auto seconds = [](auto&& work) {
     const auto begin = std::chrono::steady_clock::now();
     work();
@@ -212,17 +149,10 @@ TEST(Timing, DISABLED_Takes) {
                                 {world.arrivals, world.network});
     std::vector<Program> programs;
     Activities all;
-    Service service;
-    std::optional<Timing> timing;
     const double times[] = {seconds([&] { programs = build_programs(plan); }),
                             seconds([&] { (void)simulated(world, programs); }),
                             seconds([&] { all = activities_of(programs, world.network, 4); }),
-                            seconds([&] { service = serve(all, world.arrivals, world.network); }),
-                            seconds([&] { timing.emplace(all, service); }),
-                            seconds([&] {
-                              for (int i = 0; i < 100; ++i)
-                                (void)timing->evaluate(world.arrivals, world.network);
-                            }) / 100};
+                            seconds([&] { (void)serve(all, world.arrivals, world.network); })};
     std::size_t operations = 0;
     for (const Program& each : programs) operations += each.operations.size();
     std::printf("| `%s` | %d | %zu |", name, ranks, operations);
