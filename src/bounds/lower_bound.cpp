@@ -245,12 +245,4 @@ Seconds least_after_last(const Problem& problem, const std::vector<Seconds>& arr
   return std::max(0.0, last_exit_bound(call) - call.last());
 }
 
-Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network) {
-  if (problem.ranks == 1 || problem.count == 0) return 0;
-  const double rounds = rounds_to_all(static_cast<std::size_t>(problem.ranks), 1);
-  const Seconds block = network.alpha + network.beta * static_cast<double>(problem.bytes()) /
-                                            static_cast<double>(blocks);
-  return (static_cast<double>(blocks - 1) + rounds) * block;
-}
-
 }  // namespace latecomer

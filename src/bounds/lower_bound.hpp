@@ -63,8 +63,4 @@ namespace latecomer {
                                        const Network& network,
                                        Progress progress = Progress::foreground);
 
-/// The same for schedules that cut the vector into `blocks` equal parts, one in each message, on
-/// one port: the last rank's blocks need blocks - 1 + ceil(log2 P) rounds to reach all ranks.
-[[nodiscard]] Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network);
-
 }  // namespace latecomer

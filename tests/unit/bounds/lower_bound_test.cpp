@@ -274,6 +274,15 @@ TEST(Bound, LateDoublingMeetsIt) {
   EXPECT_DOUBLE_EQ(least_after_last(problem, arrivals, network, Progress::background), 4);
 }
 
+/// The bound for schedules that cut the vector into equal parts, one in each message, on one port:
+/// the last rank's blocks need blocks - 1 + ceil(log2 P) rounds to reach all ranks.
+Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network) {
+  const double rounds = bounds::rounds_to_all(static_cast<std::size_t>(problem.ranks), 1);
+  const Seconds block = network.alpha + network.beta * static_cast<double>(problem.bytes()) /
+                                            static_cast<double>(blocks);
+  return (static_cast<double>(blocks - 1) + rounds) * block;
+}
+
 /// Chains, rings and trees with equal segments, one to a message.
 TEST(Bound, NoScheduleInBlocksBeatsItsOwn) {
   for (const std::string name : {"segmented_ring", "sorted_linear_tree", "prereduced_ring",
