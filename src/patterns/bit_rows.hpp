@@ -51,15 +51,6 @@ void for_each_member(ConstBits set, const Visit& visit) {
       });
 }
 
-/// The least member that both have, or -1.
-inline Count first_common(ConstBits a, ConstBits b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const Word both = a[i] & b[i];
-    if (both != 0) return static_cast<Count>(i) * kWordBits + std::countr_zero(both);
-  }
-  return -1;
-}
-
 inline void unite(Bits set, ConstBits other) {
   for (std::size_t i = 0; i < set.size(); ++i) set[i] |= other[i];
 }
