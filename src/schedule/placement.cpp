@@ -55,17 +55,6 @@ Placement parse_placement(std::string_view text, Rank ranks) {
   return placement;
 }
 
-std::vector<Rank> mates_of(const Placement& placement, Rank rank, Rank ranks) {
-  if (placement.empty()) return {rank};
-  std::vector<Rank> mates;
-  for (Rank other = 0; other < ranks; ++other) {
-    if (placement[static_cast<std::size_t>(other)] == placement[static_cast<std::size_t>(rank)]) {
-      mates.push_back(other);
-    }
-  }
-  return mates;
-}
-
 Nodes::Nodes(const Placement& placement, Rank ranks) : node_(placement) {
   check_placement(placement, ranks);
   for (Rank rank = 0; rank < ranks; ++rank) {

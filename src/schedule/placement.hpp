@@ -25,8 +25,6 @@ void check_placement(const Placement& placement, Rank ranks);
 /// Reads "0,0,1,1" (a node for each rank, named by any number). Throws Error naming the part that
 /// cannot be read.
 [[nodiscard]] Placement parse_placement(std::string_view text, Rank ranks);
-/// The ranks that share a node with `rank`, itself included, ascending.
-[[nodiscard]] std::vector<Rank> mates_of(const Placement& placement, Rank rank, Rank ranks);
 
 /// The nodes of a placement, with their ranks.
 class Nodes {

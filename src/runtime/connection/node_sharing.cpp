@@ -216,7 +216,8 @@ Outcome share_memory(CommState& state, const Prepared& prepared, const Layout& l
   BlockingChannel channel(resources, {state.comm, state.tuning.long_wait, 0, &prepared.plan},
                           Tags::kMemory, "to share the memory of nodes");
   Agreement mine{context.plan_hash, state.rank};
-  const std::vector<Rank> mates = mates_of(prepared.plan.placement, state.rank, state.ranks);
+  const Nodes nodes(prepared.plan.placement, state.ranks);
+  const std::vector<Rank>& mates = nodes.ranks(nodes.node(state.rank));
   const NodeRoom room = more_than(resources.room, room_for(prepared, layout));
   if (resources.node) {
     mine.code = code_of([&] { (void)resources.node->reserve(room.flags, room.bytes); });
