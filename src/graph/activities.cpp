@@ -331,7 +331,7 @@ class Builder {
 
 }  // namespace
 
-ActivityCost cost_of(Activity kind, const Network& network, bool copies) {
+ActivityCost cost_of(Activity kind, const Network& network) {
   switch (kind) {
     case Activity::message:
       return {network.alpha, network.beta};
@@ -341,14 +341,6 @@ ActivityCost cost_of(Activity kind, const Network& network, bool copies) {
       return {network.handshake, 0};
     case Activity::notice:
       return {network.local_alpha, 0};
-    case Activity::combine:
-      return {0, network.gamma};
-    case Activity::node_copy:
-      return {0, std::max(network.local_beta, network.memory)};
-    case Activity::node_combine:
-      return {0, std::max(network.gamma, network.memory)};
-    case Activity::accumulate:
-      return cost_of(copies ? Activity::node_copy : Activity::node_combine, network);
     default:
       return {};
   }

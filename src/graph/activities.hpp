@@ -30,9 +30,9 @@ enum class Activity : std::uint8_t {
   notice,     // of an await: that its flag has counted so far
   copy,       // within a rank's own memory: takes no time, but one at a time
   combine,
-  node_combine,  // on the memory of a node
+  node_combine,  // here and below: on the memory of a node
   node_copy,
-  accumulate,  // on the memory of a node; the first one on a flag is a copy
+  accumulate,  // the first one on a flag is a copy
 };
 
 struct Activities {
@@ -86,8 +86,8 @@ struct ActivityCost {
   Seconds startup = 0;
   Seconds per_byte = 0;
 };
-/// The cost of an activity of a kind; where `copies`, of the first accumulate on a flag.
-[[nodiscard]] ActivityCost cost_of(Activity kind, const Network& network, bool copies = false);
+/// The cost of a message, a handshake or a notice; nothing for others.
+[[nodiscard]] ActivityCost cost_of(Activity kind, const Network& network);
 
 /// The activities of the programs of all ranks, by rank. They depend on the network's eager limit,
 /// buffer, ports and nodes, and on whether it has a handshake. `links`: the node of each rank,

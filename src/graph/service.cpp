@@ -245,7 +245,9 @@ class Server {
     while (!worker.ready.empty()) {
       const Node node = worker.ready.top();
       worker.ready.pop();
-      if (all_.kind[node] != Activity::accumulate) return work(node, false);
+      const Activity kind = all_.kind[node];
+      if (kind != Activity::accumulate)
+        return work(node, kind == Activity::copy || kind == Activity::node_copy);
       Flag& flag = flags_[all_.place[node]];
       if (!flag.held) return accumulate(node, flag);
       worker.refused.push_back(node);
@@ -263,15 +265,11 @@ class Server {
   void work(Node node, bool copies) {
     worker_of(node).busy = true;
     serve(node);
-    const ActivityCost cost = cost_of(all_.kind[node], network_, copies);
-    const Ticks alone = ticks(cost.per_byte * all_.bytes[node]);
-    const bool shares = all_.kind[node] == Activity::node_copy ||
-                        all_.kind[node] == Activity::node_combine ||
-                        all_.kind[node] == Activity::accumulate;
-    if (!shares || network_.memory == 0 || alone == 0)
-      return push(later(now_, alone), Event::worked, node);
+    const bool shared = all_.kind[node] >= Activity::node_combine;
+    const auto [per_byte, share] = local_work(network_, copies, shared);
+    const Ticks alone = ticks(per_byte * all_.bytes[node]);
+    if (share == 0 || alone == 0) return push(later(now_, alone), Event::worked, node);
     const std::uint32_t memory = all_.memory[static_cast<std::size_t>(all_.rank[node])];
-    const double share = network_.memory / cost.per_byte;
     memories_[memory].begin(now_, alone, share, {all_.rank[node], node});
     schedule_memory(memory);
   }

@@ -87,6 +87,18 @@ class LinkBuckets {
   std::vector<Link> links_;
 };
 
+/// Local work, as each rank does one at a time: seconds a byte, and the part of what the memory of
+/// its node passes, 0 within a rank's own memory. Copies there count as nothing.
+struct LocalWork {
+  Seconds per_byte = 0;
+  double share = 0;
+};
+[[nodiscard]] inline LocalWork local_work(const Network& network, bool copies, bool shared) {
+  const Seconds memory = shared ? network.memory : 0;
+  const Seconds own = !copies ? network.gamma : shared ? network.local_beta : 0;
+  return {std::max(own, memory), memory > 0 ? memory / std::max(own, memory) : 0};
+}
+
 // The load of a node's memory: local work of its ranks, which all slows down alike while together
 // it needs more than the memory passes.
 

@@ -145,24 +145,19 @@ void VirtualNetwork::post(Rank rank, const Posted& posted) {
 
 // --- Local work: one combine or copy a rank at a time ---
 
-/// Begins local work. Work on shared memory also loads the memory of the node, with all ranks of
-/// the node. Copies within a rank's own memory count as nothing.
+/// Begins local work, on shared memory with all ranks of the node.
 void VirtualNetwork::begin_local(Rank rank, const Posted& posted, bool copies) {
   locals_[static_cast<std::size_t>(rank)] = {posted, copies};
   const auto& [kind, peer, left, right, into, flag, count] = posted.operation;
   const Token token = posted.token;
   if (options_.trace) trace_local(rank, token);
-  const Network& network = options_.network;
   const bool shared = left.buffer == Buffer::node || right.buffer == Buffer::node;
-  const Seconds each = !copies ? network.gamma : shared ? network.local_beta : 0;
+  const auto [per_byte, share] = local_work(options_.network, copies, shared);
   const auto bytes = static_cast<double>(left.count * options_.element_bytes);
-  const Ticks own = to_ticks("time of local work", each * bytes);
-  const Seconds memory = shared ? network.memory : 0;
-  if (memory == 0 || bytes == 0) {
-    return schedule(later(now_, own), EventKind::local_done, rank, token);
+  const Ticks alone = to_ticks("time of local work", per_byte * bytes);
+  if (share == 0 || alone == 0) {
+    return schedule(later(now_, alone), EventKind::local_done, rank, token);
   }
-  const Ticks alone = std::max(own, to_ticks("time of local work", memory * bytes));
-  const double share = std::min(1.0, memory / std::max(each, memory));
   shared_memory(rank).load.begin(now_, alone, share, {rank, token});
   schedule_memory(rank);
 }
