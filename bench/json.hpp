@@ -7,6 +7,10 @@ namespace bench {
 
 [[nodiscard]] std::string quoted(const std::string& text);
 [[nodiscard]] std::string number(double value);  // to a billionth
+/// A member of an object that is not its last one.
+[[nodiscard]] inline std::string field(const char* name, const std::string& value) {
+  return std::string("\"") + name + "\":" + value + ',';
+}
 
 template <class Range, class Convert>
 std::string list(const Range& range, Convert convert) {

@@ -13,9 +13,6 @@ namespace bench {
 namespace {
 
 std::string header(const Options& o, int iterations, bool common, const std::string& host_list) {
-  const auto field = [](const char* name, const std::string& value) {
-    return std::string("\"") + name + "\":" + value + ',';
-  };
   return '{' + field("version", quoted(latecomer_version())) + field("mpi", quoted(library())) +
          field("collective", quoted(o.collective)) + field("root", std::to_string(o.root)) +
          field("ranks", std::to_string(ranks())) + field("count", std::to_string(o.count)) +
@@ -34,27 +31,13 @@ std::string header(const Options& o, int iterations, bool common, const std::str
 
 }  // namespace
 
-Report::Report(const Options& options, int iterations, bool common_clock) : common_(common_clock) {
-  const std::string host_list = list(hosts(), quoted);
-  int opened = 1;
-  if (rank() == 0) {
-    file_ = options.output.empty() ? stdout : std::fopen(options.output.c_str(), "w");
-    opened = file_ == nullptr ? 0 : 1;
-  }
-  MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  if (opened == 0) {
-    throw UsageError("--output: '" + options.output +
-                     "' is not usable; right would be a file that rank 0 can write");
-  }
-  if (file_ != nullptr) write(header(options, iterations, common_, host_list));
-}
-
-Report::~Report() {
-  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
+Report::Report(const Options& options, int iterations, bool common_clock)
+    : lines_(options.output), common_(common_clock) {
+  lines_.write(header(options, iterations, common_, list(hosts(), quoted)));
 }
 
 void Report::add(int iteration, const Contender& contender, const Measured& measured) {
-  if (file_ == nullptr) return;
+  if (rank() != 0) return;
   const auto& stamps = measured.stamps;
   const auto earlier = [](const Stamps& a, const Stamps& b) { return a.arrival < b.arrival; };
   const double first = std::min_element(stamps.begin(), stamps.end(), earlier)->arrival;
@@ -70,12 +53,7 @@ void Report::add(int iteration, const Contender& contender, const Measured& meas
     line +=
         ",\"elapsed\":" + list(stamps, [](const Stamps& s) { return number(s.exit - s.arrival); });
   }
-  write(line + ",\"wrong\":" + std::to_string(measured.wrong) + '}');
-}
-
-void Report::write(const std::string& line) {
-  std::fprintf(file_, "%s\n", line.c_str());
-  std::fflush(file_);
+  lines_.write(line + ",\"wrong\":" + std::to_string(measured.wrong) + '}');
 }
 
 }  // namespace bench

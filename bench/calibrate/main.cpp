@@ -7,6 +7,7 @@
 
 #include "../clock.hpp"
 #include "../json.hpp"
+#include "../lines.hpp"
 #include "../mpi.hpp"
 #include "../start.hpp"
 #include "../surroundings.hpp"
@@ -20,35 +21,6 @@ namespace {
 constexpr int kMostRounds = 200;
 constexpr std::int64_t kWarmUpMost = 1 << 16;  // bytes
 
-/// A place for JSON lines; rank 0 writes.
-class Lines {
- public:
-  /// Collective. Throws UsageError on all ranks if the file cannot be written.
-  explicit Lines(const std::string& name) {
-    if (rank() == 0) file_ = name.empty() ? stdout : std::fopen(name.c_str(), "w");
-    int opened = rank() != 0 || file_ != nullptr ? 1 : 0;
-    MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (opened == 0) {
-      throw UsageError("--output: '" + name +
-                       "' is not usable; right would be a file that rank 0 can write");
-    }
-  }
-  ~Lines() {
-    if (file_ != nullptr && file_ != stdout) std::fclose(file_);
-  }
-  Lines(const Lines&) = delete;
-  Lines& operator=(const Lines&) = delete;
-
-  void write(const std::string& line) {
-    if (file_ == nullptr) return;
-    std::fprintf(file_, "%s\n", line.c_str());
-    std::fflush(file_);
-  }
-
- private:
-  std::FILE* file_ = nullptr;
-};
-
 /// Few small sizes, doubling ones from 4 KiB, and both sides of the eager limit.
 std::vector<std::int64_t> sizes_for(std::int64_t largest, std::int64_t eager) {
   std::set<std::int64_t> sizes{8, 64, 512};
@@ -60,9 +32,6 @@ std::vector<std::int64_t> sizes_for(std::int64_t largest, std::int64_t eager) {
 
 std::string header(const Team& team, std::int64_t largest, std::int64_t eager,
                    std::int64_t buffer) {
-  const auto field = [](const char* name, const std::string& value) {
-    return std::string("\"") + name + "\":" + value + ',';
-  };
   return '{' + field("version", quoted(latecomer_version())) + field("mpi", quoted(library())) +
          field("ranks", std::to_string(ranks())) + field("members", std::to_string(team.size())) +
          field("cores", std::to_string(sysconf(_SC_NPROCESSORS_ONLN))) +
