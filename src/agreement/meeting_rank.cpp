@@ -6,13 +6,14 @@
 namespace latecomer {
 
 MeetingRank::MeetingRank(Rank ranks, Rank me, std::uint64_t about, Seconds patience, Told told,
-                         Merge merge)
+                         Merge merge, Late late)
     : ranks_(ranks),
       me_(me),
       about_(about),
       patience_(patience),
       told_(std::move(told)),
       merge_(merge),
+      late_(late),
       node_(binomial_node(ranks, me)) {}
 
 MeetingRank::Actions MeetingRank::come() {
@@ -83,7 +84,11 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
       next.missed = child();
       if (!missing_) missing_ = child();
       met_ = Met::missed;
-      ++child_;  // it hears so, should it come later
+      if (late_ == Late::hears) {
+        ++child_;
+      } else {
+        node_.children.erase(node_.children.begin() + static_cast<std::ptrdiff_t>(child_));
+      }
       await_child(next);
       break;
     case Part::result:

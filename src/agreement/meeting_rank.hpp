@@ -56,9 +56,14 @@ class MeetingRank {
   /// Adds other ranks' part to `all`.
   using Merge = void (*)(Told& all, const Told& theirs);
 
+  /// For ranks below that do not come in time: they hear so, should they come later, or are
+  /// sent nothing, where they may never receive it and the MPI library would not end with that.
+  enum class Late : std::uint8_t { hears, is_left };
+
   /// `told`: this rank's part; `about`: a hash, alike on all ranks; `patience`: by how much ranks
   /// may come at other times.
-  MeetingRank(Rank ranks, Rank me, std::uint64_t about, Seconds patience, Told told, Merge merge);
+  MeetingRank(Rank ranks, Rank me, std::uint64_t about, Seconds patience, Told told, Merge merge,
+              Late late = Late::hears);
 
   [[nodiscard]] Actions come();
   // The rank has met, or it is asked, or it waits. `now`: since it came.
@@ -104,7 +109,8 @@ class MeetingRank {
   Seconds patience_;
   Told told_;
   Merge merge_;
-  TreeNode node_;
+  Late late_;
+  TreeNode node_;  // without children that came late and are left
   Part part_ = Part::coming;
   std::size_t child_ = 0;  // that it waits for
   Met met_ = Met::agreed;  // so far

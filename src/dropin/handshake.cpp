@@ -111,7 +111,8 @@ class Handshake {
     Shared mine;
     const std::size_t count = std::min(settings_.size(), kMaxSharedSettings);
     for (std::size_t i = 0; i < count; ++i) mine.hashes[i] = settings_[i].hash;
-    MeetingRank me(ranks_, rank_, Greeting::kMagic, patience_, bytes_of(mine), merge);
+    MeetingRank me(ranks_, rank_, Greeting::kMagic, patience_, bytes_of(mine), merge,
+                   MeetingRank::Late::is_left);
     act(me.come());
     while (!me.over()) {
       if (me.asked()) {

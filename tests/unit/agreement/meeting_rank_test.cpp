@@ -67,7 +67,11 @@ TEST(MeetingRank, InAllOrdersOfEventsAllRanksMeetAlike) {
   for (Rank ranks = 1; ranks <= 5; ++ranks) {
     const std::set<Told> all = {{static_cast<char>((1 << ranks) - 1)}};
     for (const MeetingRules rules :
-         {MeetingRules{}, {.misses = true}, {.misses = true, .stops = true}}) {
+         {MeetingRules{},
+          {.misses = true},
+          {.misses = true, .late = MeetingRank::Late::is_left},
+          {.misses = true, .stops = true},
+          {.misses = true, .late = MeetingRank::Late::is_left, .stops = true}}) {
       const MeetingFound found = explore_meeting(ranks, rules);
       const std::string text = std::to_string(ranks) + " ranks" +
                                (rules.misses ? " with little patience" : "") +

@@ -15,7 +15,8 @@ namespace latecomer::testing {
 /// The differences of the world from one where all is well.
 struct MeetingRules {
   bool misses = false;  // ranks may lose patience
-  bool stops = false;   // one rank may never come, or stop after any of its steps
+  MeetingRank::Late late = MeetingRank::Late::hears;
+  bool stops = false;  // one rank may never come, or stop after any of its steps
   Rank declines = -1;
   Rank stranger = -1;  // its meeting is about something else
   // Faults.
@@ -37,7 +38,8 @@ class MeetingWorld {
     const auto ranks = static_cast<Rank>(tell.size());
     for (Rank rank = 0; rank < ranks; ++rank) {
       const std::uint64_t about = rank == rules.stranger ? 8 : 7;
-      members_.emplace_back(ranks, rank, about, 1.0, tell[static_cast<std::size_t>(rank)], merge);
+      members_.emplace_back(ranks, rank, about, 1.0, tell[static_cast<std::size_t>(rank)], merge,
+                            rules.late);
     }
   }
 
