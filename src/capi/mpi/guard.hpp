@@ -83,7 +83,8 @@ int observed(const ObservedCall& call, Work& work) {
   if (observer == nullptr) return work();
   const auto run = [](void* data) { return (*static_cast<Work*>(data))(); };
   void* const data = const_cast<void*>(static_cast<const void*>(&work));
-  return observer(call.comm, call.collective, static_cast<long>(call.bytes), call.site, run, data);
+  return observer(static_cast<const void*>(call.comm), call.collective,
+                  static_cast<long>(call.bytes), call.site, run, data);
 }
 
 /// Runs `work` on the communicator's state with its lock held. `before` runs first, without the
