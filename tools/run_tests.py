@@ -188,6 +188,9 @@ def number(pattern: str, text: str) -> int:
     return sum(int(found) for found in re.findall(pattern, text))
 
 
+SUMS = r"^(?:\d+: )?(?:=+ )?\d+ (?:passed|failed|skipped|error|deselected|xfailed|xpassed).*$"
+
+
 def count(suite: Suite, code: int, output: str) -> Counts:
     """Read a suite's output; a non-zero exit is at least one failure."""
     if suite.counts == "exit":
@@ -200,9 +203,11 @@ def count(suite: Suite, code: int, output: str) -> Counts:
                         for word in ("Running ", ".* ran\\."))  # fmt: skip
         code = code or int(ended < begun)  # a shard that left in the middle
     else:
-        counts = Counts(number(r"(\d+) passed", output),
-                        number(r"(\d+) (?:failed|error)", output),
-                        number(r"(\d+) skipped", output))  # fmt: skip
+        # Not in what tests print, as in "rank 1 failed in call 2"; ctest numbers its lines.
+        sums = "\n".join(re.findall(SUMS, output, re.M))
+        counts = Counts(number(r"(\d+) passed", sums),
+                        number(r"(\d+) (?:failed|error)", sums),
+                        number(r"(\d+) skipped", sums))  # fmt: skip
     if (code != 0 or counts.passed == 0) and counts.failed == 0:
         counts.failed = 1
     return counts

@@ -174,6 +174,7 @@ int main(int argc, char** argv) {
 }
 """
 ON = "LD_PRELOAD=liblatecomer_preload.so\nLATECOMER={}\n"
+OFTEN = "latecomer: LATECOMER: 'often' is not usable; right would be on, observe or off\n"
 LONG = "x" * 5000
 
 
@@ -199,7 +200,9 @@ def plugin(tmp_path_factory):
         ("-", "-", "observe", "-", 0, ON.format("observe")),
         ("-", "-", "on", "-", 0, ON.format("on")),
         ("-", "-", "off", "-", 0, "LATECOMER=off\n"),
-        ("-", "-", "often", "-", 0, ""),  # the library reports it
+        ("-", "-", "auto", "-", 0, ON.format("on")),
+        ("-", "-", "often", "-", 0, OFTEN),
+        ("default=observe", "-", "often", "-", 0, OFTEN + ON.format("observe")),
         ("default=observe", "-", "-", "-", 0, ON.format("observe")),
         ("default=observe", "-", "off", "-", 0, "LATECOMER=off\n"),
         ("default=off", "auto", "-", "-", 0, ON.format("on")),

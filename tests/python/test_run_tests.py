@@ -156,3 +156,20 @@ def test_the_line_of_a_suite_tells_its_cpu_seconds(capsys):
     assert [name for name, _ in told] == ["spins", "none"]
     assert int(told[0][1]) >= 2
     assert told[1][1] == "0"
+
+
+def test_only_lines_of_sums_are_counted():
+    """A library says which ranks failed; ctest puts its number before each line."""
+    suite = Suite("mpi", ["true"], "pytest")
+    said = (
+        "4: latecomer: rank 0 of 'a' (7 ranks): rank 6 failed in call 2\n4: 268 passed, 0 failed\n"
+    )
+    counts = run_tests.count(suite, 0, said)
+    assert (counts.passed, counts.failed) == (268, 0)
+    for text in (
+        "2 failed, 5 passed, 1 skipped in 3.1s\n",
+        "==== 2 failed, 5 passed, 1 skipped ====",
+    ):
+        counts = run_tests.count(suite, 1, text)
+        assert (counts.passed, counts.failed, counts.skipped) == (5, 2, 1)
+    assert run_tests.count(suite, 1, "1 error in 0.1s\n").failed == 1
