@@ -23,7 +23,7 @@ struct Status {
   std::uint8_t what = 0;  // of a message: What; of another call: bits of OtherCalls
   std::uint16_t reserved = 0;
   std::int64_t since = 0;  // entry of the call; else exit of the last one
-  // Of a collective: as Call::sequence; outside of calls: that of the last one, -1: none; of a
+  // In a collective: as Call::sequence; outside of calls: that of the last one, -1: none; in a
   // message: its tag, -1: any.
   std::int64_t sequence = 0;
   std::uint32_t communicator = 0;  // of that collective

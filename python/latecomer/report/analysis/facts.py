@@ -350,7 +350,7 @@ def _unless_unseen(named: Facts, found: Lateness) -> Facts:
 
 
 def _full_of(found: Lateness) -> str:
-    """What the files had no room for."""
+    """The records that the files had no room for."""
     return "calls" if found.until == found.trace.until else "messages"
 
 

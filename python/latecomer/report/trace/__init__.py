@@ -84,7 +84,7 @@ def _refuse_program(path: Path) -> None:
 
 
 def _held(folder: Path, seen: Sequence[str]) -> str:
-    """What a folder without a trace has; `seen`: the names of its files."""
+    """The contents of a folder without a trace, in words; `seen`: the names of its files."""
     if seen:
         return f"{counted(len(seen), 'other file')}, such as {min(seen)}"
     folders = sorted(each.name for each in folder.iterdir())
