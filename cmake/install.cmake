@@ -34,9 +34,11 @@ file(CONFIGURE OUTPUT ${LATECOMER_EXPORTS} @ONLY
 # What a program that links a static library needs beside it.
 set(LATECOMER_STATIC_NEEDS stdc++ m ${CMAKE_DL_LIBS} pthread)
 
-# Installs a shared library that programs load: what it needs of ours lies beside it.
+# Installs a shared library that programs load: what it needs of ours lies beside it, in the folder
+# of the build, too. There CMake would else keep room for the path by empty ones, each of which makes
+# the loader look into the current folder.
 function(latecomer_install_shared target)
-  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
   install(TARGETS ${target} ${ARGN} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 

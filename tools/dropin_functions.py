@@ -75,8 +75,12 @@ class Function:
         return ", ".join([*(name for _, name in self.parameters), SITE])
 
     @property
+    def plain(self) -> str:
+        return f"native({self.values})"
+
+    @property
     def call(self) -> str:
-        return f"[&] {{ return native({self.values}); }}"
+        return f"[&] {{ return {self.plain}; }}"
 
     @property
     def words_of_fortran(self) -> int:
@@ -122,15 +126,17 @@ def apart(f: Function) -> str:
     return f"  return wrapped::made_apart(\n      {word}, newcomm, {SITE},\n      {f.call});\n"
 
 
-def if_traced(f: Function, body: str) -> str:
-    """A body for traces of messages alone."""
-    return f"  if (!messages::are_traced()) return native({f.values});\n{body}"
+def if_traced(f: Function, body: str, calls: str) -> str:
+    """A body for traces of messages alone. `calls`: their kind where messages are timed; "": ranks
+    do not wait in them."""
+    timed = f"messages::untraced(OtherCalls::{calls}, {f.call})" if calls else f.plain
+    return f"  if (!messages::are_traced()) return {timed};\n{body}"
 
 
 def counted(f: Function, body: str) -> str:
     """The same of a call that is counted, too."""
     count = f"  latecomer::count_unhandled(latecomer::Unhandled::{f.passes});\n"
-    return count + if_traced(f, body)
+    return count + if_traced(f, body, "neighbours" if f.passes == "neighbour" else "")
 
 
 def on_object(f: Function) -> str:
@@ -154,12 +160,28 @@ def on_object(f: Function) -> str:
 
 def timed(f: Function) -> str:
     """A call that ranks may wait in."""
+    calls = kind(f) or "files"
     if re.fullmatch("Win_(post|start|complete|wait|test)", f.name):
-        return f"  return objects::{f.lower}(native, {f.with_site});\n"
+        body = f"  return objects::{f.lower}(native, {f.with_site});\n"
+    else:
+        body = (f"  return latecomer::unseen::in(\n      OtherCalls::{calls}, {SITE},\n"
+                f"      {f.call});\n")  # fmt: skip
+    return if_traced(f, body, kind(f))
+
+
+def kind(f: Function) -> str:
+    """The kind of a call that is no collective among ranks; "": nobody waits for others in it."""
+    if re.fullmatch("File_(read|write)(_at)?", f.name):
+        return ""
+    if f.passes == "message":
+        begins = r"I[sbr]?send.*|Irecv|Imrecv|.*_init|Start.*|Request_free|Cancel"
+        tests = r"Test.*|Iprobe|Improbe"
+        return ("" if re.fullmatch(begins, f.name)
+                else "polling" if re.fullmatch(tests, f.name) else "messages")  # fmt: skip
     of = {"Win": "windows", "File": "files", "Comm": "communicators"}
-    calls = of.get(f.name.partition("_")[0], "polling" if f.passes == "polling" else "messages")
-    return (f"  return latecomer::unseen::in(\n      OtherCalls::{calls}, {SITE},\n"
-            f"      {f.call});\n")  # fmt: skip
+    if f.passes == "polling":
+        return "polling"
+    return of.get(f.name.partition("_")[0], "messages")
 
 
 def among_neighbours(f: Function) -> str:
@@ -219,10 +241,10 @@ PASSES: dict[str, Callable[[Function], str]] = {
     "apart": apart,
     "begins": lambda f: f"  return wrapped::duplicated(comm, {f.call});\n",
     "watched": lambda f: f"  return {watched(f)};\n",
-    "message": lambda f: if_traced(f, message(f)),
-    "object": lambda f: if_traced(f, on_object(f)),
-    "timed": lambda f: if_traced(f, timed(f)),
-    "polling": lambda f: if_traced(f, timed(f)),
+    "message": lambda f: if_traced(f, message(f), kind(f)),
+    "object": lambda f: if_traced(f, on_object(f), kind(f)),
+    "timed": timed,
+    "polling": timed,
     "neighbour": lambda f: counted(f, among_neighbours(f)),
     "nonblocking": lambda f: counted(f, begun_together(f)),
     "persistent": lambda f: counted(f, begun_together(f)),

@@ -16,6 +16,7 @@
 #include "dropin/matching.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
+#include "dropin/unseen.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/identity.hpp"
 #include "runtime/connection/internal_comm.hpp"
@@ -107,6 +108,8 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   job.clock_error =
       all(std::max(clock.error, clock.error_at(monotonic_clock() - elapsed)), MPI_MAX);
   job.waits = match_calls(comm, clock, job.clock_error);
+  const auto elsewhere = static_cast<Seconds>(unseen::total()) * 1e-9;
+  job.elsewhere = all(elsewhere, MPI_MIN) < 0 ? -1 : all(elsewhere) / job.ranks;
   job.waiting = mean(job.waits.waiting);
   job.moving = mean(job.waits.moving);
   job.hosts = hosts_of(comm, job.ranks);

@@ -14,13 +14,16 @@
 
 namespace latecomer {
 
+/// How much is found out about messages, windows and files.
+enum class Messages : std::uint8_t { untouched, timed, traced };
+
 struct alignas(64) FastPath {
-  std::atomic<bool> active{false};    // calls may be handled, from MPI_Init to MPI_Finalize
-  std::atomic<bool> counts{false};    // calls that are left to the MPI library are counted
-  std::atomic<bool> messages{false};  // messages are recorded
-  bool observes = false;              // no call is handled
-  bool sleeps = false;                // ranks wait asleep, where the MPI library is told so
-  int min_bytes = 1024;               // shorter vectors are left to the MPI library
+  std::atomic<bool> active{false};  // calls may be handled, from MPI_Init to MPI_Finalize
+  std::atomic<bool> counts{false};  // calls that are left to the MPI library are counted
+  std::atomic<Messages> messages{Messages::untouched};
+  bool observes = false;  // no call is handled
+  bool sleeps = false;    // ranks wait asleep, where the MPI library is told so
+  int min_bytes = 1024;   // shorter vectors are left to the MPI library
   std::array<MPI_Datatype, 3> common = {MPI_DOUBLE, MPI_INT, MPI_FLOAT};
   decltype(&PMPI_Type_size) type_size = PMPI_Type_size;
   NativeCalls native;

@@ -76,13 +76,13 @@ class Matching {
  private:
   void gather_groups() {
     for (stamps::CommStamps& comm : stamps::all()) {
-      const auto* const members = comm.members();
+      const stamps::Members* const members = comm.members();
       made_ += comm.calls();
-      if (members == nullptr || std::find(members->begin(), members->end(), -1) != members->end()) {
+      if (members == nullptr || std::ranges::find(members->ranks, -1) != members->ranks.end()) {
         continue;
       }
       Group& group = groups_[comm.key()];
-      group.members = *members;
+      group.members = members->ranks;
       group.comms.push_back(&comm);
       group.calls += comm.calls();
     }
@@ -147,7 +147,8 @@ class Matching {
     const auto common = [&](std::int64_t time) {
       return clock_.common(static_cast<Seconds>(time) * 1e-9);
     };
-    return {common(stamp.arrival), common(stamp.exit), fnv1a(stamps::name_of(stamp.collective))};
+    return {common(stamp.arrival), common(stamp.exit), common(stamp.ready),
+            fnv1a(stamps::name_of(stamp.collective))};
   }
 
   /// Each member gets all members' times of an equal part of the calls.
@@ -177,12 +178,14 @@ class Matching {
     group.weight = static_cast<double>(group.calls) / static_cast<double>(own.size());
     std::vector<Seconds> arrivals(size);
     std::vector<Seconds> exits(size);
+    std::vector<Seconds> ready(size);
     for (std::size_t call = 0; call < count; ++call) {
       bool alike = true;
       for (std::size_t i = 0; i < size; ++i) {
         const Times& times = theirs[i * count + call];
         arrivals[i] = times.arrival;
         exits[i] = times.exit;
+        ready[i] = times.ready;
         alike = alike && times.collective == mine[first + call].collective;
       }
       if (!alike) {
@@ -192,9 +195,9 @@ class Matching {
       const stamps::Stamp& stamp = own[first + call];
       const PlaceKey key = place_of(group, stamp);
       const bool by_all = is_by_all(stamp, arrivals, exits);
-      group.places.try_emplace(key, size).first->second.add(arrivals, exits, by_all);
+      group.places.try_emplace(key, size).first->second.add(arrivals, exits, ready, by_all);
       if (first + call == 0 && stamp.sequence == 0) {
-        group.first.emplace(size).add(arrivals, exits, by_all);
+        group.first.emplace(size).add(arrivals, exits, ready, by_all);
         group.first_place = key;
         group.first_time = *std::min_element(arrivals.begin(), arrivals.end());
       }

@@ -43,6 +43,7 @@ struct Known {
 struct Times {
   Seconds arrival = 0;
   Seconds exit = 0;
+  Seconds ready = 0;             // as in lateness/calls.hpp
   std::uint64_t collective = 0;  // a hash of its name
 };
 

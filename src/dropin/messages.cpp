@@ -7,18 +7,26 @@
 
 #include "dropin/message_records.hpp"
 #include "dropin/next.hpp"
+#include "runtime/trace/stamps.hpp"
 
 namespace latecomer::messages {
 
 void begin() {
-  if (!trace::is_on() || !loader_has_messages()) return;
-  trace::look_at_messages();
-  fast_path.messages = true;
+  if (!loader_has_messages()) return;
+  if (trace::is_on()) {
+    trace::look_at_messages();
+    fast_path.messages = Messages::traced;
+  } else if (fast_path.observes && stamps::are_kept()) {
+    unseen::begin_total();
+    fast_path.messages = Messages::timed;
+  }
 }
 
 void end() {
-  if (!fast_path.messages.exchange(false)) return;
+  const Messages were = fast_path.messages;
   unseen::write();
+  fast_path.messages = Messages::untouched;
+  if (were != Messages::traced) return;
   recording([&] {
     for (PendingTable* table : {&requests(), &matched()}) {
       table->for_each([](const Pending& each) { lose(each, nullptr); });

@@ -1,5 +1,6 @@
 // The trace of messages: what the wrappers of MPI's functions for them do while it is on. Nothing
 // is asked of MPI before the program's own call, so that errors are the program's as without us.
+// Where the job is observed without a trace, only the time in the functions is measured.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +16,20 @@ namespace latecomer::messages {
 
 /// True if messages are to be recorded.
 [[nodiscard]] inline bool are_traced() {
-  return fast_path.messages.load(std::memory_order_relaxed);
+  return fast_path.messages.load(std::memory_order_relaxed) == Messages::traced;
 }
-/// From now on they are, if the trace is on, and the loader hands them to this library.
+/// True if they are, or their time is measured.
+[[nodiscard]] inline bool are_measured() {
+  return fast_path.messages.load(std::memory_order_relaxed) != Messages::untouched;
+}
+/// Runs a call that is not recorded, of these kinds of trace::OtherCalls.
+template <class Native>
+int untraced(std::uint8_t calls, const Native& native) {
+  const bool counts = fast_path.messages.load(std::memory_order_relaxed) == Messages::timed;
+  return counts ? unseen::timed(calls, native) : native();
+}
+/// From now on they are recorded, if the trace is on, else timed, if calls are only observed; and
+/// if the loader hands them to this library.
 void begin();
 void end();
 

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "dropin/fast_path.hpp"
+#include "runtime/trace/stamps.hpp"
+
 namespace latecomer::unseen {
 namespace {
 
@@ -24,6 +27,7 @@ struct Interval {
   std::int64_t since = 0;     // ... and the time since then in calls and short times between them
 };
 constinit thread_local Interval interval;
+std::atomic<std::int64_t> of_all_threads{-1};
 
 /// The thread's time on processors since it was asked, but for what is known to be in MPI.
 std::int64_t used_processor() {
@@ -107,11 +111,19 @@ Inside::~Inside() {
 }
 
 void write() {
-  if (interval.record.calls == 0) return;
-  if (interval.record.inside >= kLeast)
-    trace::add(interval.record, next_message.load(std::memory_order_relaxed));
+  const trace::Other& record = interval.record;
+  if (record.calls == 0) return;
+  if (fast_path.messages.load(std::memory_order_relaxed) == Messages::timed) {
+    stamps::inside += record.inside;
+    of_all_threads.fetch_add(record.inside, std::memory_order_relaxed);
+  } else if (record.inside >= kLeast) {
+    trace::add(record, next_message.load(std::memory_order_relaxed));
+  }
   forget();
 }
+
+void begin_total() { of_all_threads = 0; }
+std::int64_t total() { return of_all_threads.load(std::memory_order_relaxed); }
 
 Polled polled(std::int64_t entry) {
   if (interval.record.calls != trace::OtherCalls::polling) {

@@ -1,7 +1,7 @@
 // Time in calls of MPI in which a process may wait, and which have no record: locks of windows, one
 // rank's reading and writing, collectives of two groups, and calls that test for messages in vain.
 // Those of a thread with no recorded call between them are one interval, which is written when that
-// is entered.
+// is entered. Where messages are timed and not recorded, they are such calls, too.
 #pragma once
 
 #include <atomic>
@@ -19,6 +19,10 @@ inline std::atomic<std::uint32_t> next_message{0};
 void add(std::uint8_t calls, std::int64_t begin, std::int64_t end);
 /// A call that is recorded is entered.
 void write();
+/// The time of all threads in such calls, where messages are timed, in nanoseconds; -1: it is not
+/// measured.
+[[nodiscard]] std::int64_t total();
+void begin_total();
 
 /// A call that tests is entered, as others that did so in vain before it. If it has success, it is
 /// a wait.
@@ -42,14 +46,19 @@ class Inside {
   bool waits_;  // else it only tests, and is not in the status
 };
 
-/// Makes a call, and adds it. `site`: where the program called from.
+/// Makes a call, and adds it.
 template <class Native>
-int in(std::uint8_t calls, const void* site, const Native& native) {
+int timed(std::uint8_t calls, const Native& native) {
   const std::int64_t begin = trace::now_ns();
-  const Inside inside(calls, begin, site);
   const int code = native();
   add(calls, begin, trace::now_ns());
   return code;
+}
+/// The same, with the file's status. `site`: where the program called from.
+template <class Native>
+int in(std::uint8_t calls, const void* site, const Native& native) {
+  const Inside inside(calls, trace::now_ns(), site);
+  return timed(calls, native);
 }
 
 }  // namespace latecomer::unseen

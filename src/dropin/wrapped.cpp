@@ -73,7 +73,7 @@ bool has_one_rank(MPI_Comm comm) {
 /// Runs a collective that has no record of its own.
 template <class Native>
 int unrecorded(const void* site, Native&& native) {
-  if (!messages::are_traced()) return native();
+  if (!messages::are_traced()) return messages::untraced(trace::OtherCalls::communicators, native);
   return unseen::in(trace::OtherCalls::communicators, site, native);
 }
 
@@ -89,7 +89,7 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
       ++state->stats.fallback_intercommunicator;
       return MPI_SUCCESS;
     }
-    if (messages::are_traced()) unseen::write();
+    if (messages::are_measured()) unseen::write();
     begin(call, *state);
     return MPI_SUCCESS;
   });

@@ -93,7 +93,10 @@ class Examiner {
         into_(into),
         ranks_(calls.ranks),
         order_(ranks_),
+        made_ready_(calls.ready.empty() ? 0 : ranks_),
+        ready_(calls.ready.empty() ? order_ : made_ready_),
         meets_(ranks_),
+        places_(ranks_),
         charges_(ranks_) {}
 
   void operator()(std::size_t call) {
@@ -104,10 +107,12 @@ class Examiner {
       order_[rank] = {arrival_[rank], static_cast<std::int32_t>(rank)};
     }
     sort_(order_);
+    if (!made_ready_.empty()) be_ready(calls_.ready.subspan(at, ranks_));
     const Seconds last = order_[ranks_ - 1].time;
     const Seconds second = order_[ranks_ - 2].time;
-    into_.first[call] = order_[0].rank;
-    into_.last[call] = last > second ? order_[ranks_ - 1].rank : -1;
+    into_.first[call] = ready_[0].rank;
+    const bool alone = ready_[ranks_ - 1].time > ready_[ranks_ - 2].time;
+    into_.last[call] = alone ? ready_[ranks_ - 1].rank : -1;
     into_.spread[call] = be_late(into_.lateness.subspan(at, ranks_));
     into_.after[call] = *std::ranges::max_element(exit_) - last;
     const bool all_meet = meet(calls_.by_all[call] != 0);
@@ -115,20 +120,25 @@ class Examiner {
     into_.alone[call] = (last - second) * (stayed - 1);
     const auto waiting = into_.waiting.subspan(at, ranks_);
     wait(call, waiting);
-    all_meet ? charge_of_all() : charge_of_some();
+    all_meet&& made_ready_.empty() ? charge_of_all() : charge_of_some();
     charge(into_.cost.subspan(at, ranks_), into_.waited[call]);
   }
 
  private:
-  Seconds be_late(std::span<Seconds> lateness) const {
-    const Seconds median = (order_[(ranks_ - 1) / 2].time + order_[ranks_ / 2].time) / 2;
-    Seconds most = -std::numeric_limits<Seconds>::infinity();
+  void be_ready(std::span<const Seconds> ready) {
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      const Seconds from = ranks_ == 2 ? arrival_[1 - rank] : median;
-      lateness[rank] = arrival_[rank] - from;
-      most = std::max(most, lateness[rank]);
+      made_ready_[rank] = {std::min(ready[rank], arrival_[rank]), static_cast<std::int32_t>(rank)};
     }
-    return most;
+    sort_(made_ready_);
+  }
+
+  Seconds be_late(std::span<Seconds> lateness) const {
+    const Seconds median = (ready_[(ranks_ - 1) / 2].time + ready_[ranks_ / 2].time) / 2;
+    for (std::size_t place = 0; place < ranks_; ++place) {
+      const Seconds from = ranks_ == 2 ? ready_[1 - place].time : median;
+      lateness[static_cast<std::size_t>(ready_[place].rank)] = ready_[place].time - from;
+    }
+    return std::ranges::max(lateness);
   }
 
   /// How many arrivals each place of the order waits for or comes after, its own included. True:
@@ -165,39 +175,70 @@ class Examiner {
     return order_[place + 1].time - order_[place].time;
   }
 
+  /// Where all wait for all, and a rank is ready when it arrives.
   void charge_of_all() {
     Seconds sum = 0;
-    charges_[0] = 0;
-    for (std::size_t there = 1; there < ranks_; ++there) {
-      sum += gap(there - 1) * (static_cast<Seconds>(there) / static_cast<Seconds>(ranks_ - there));
-      charges_[there] = sum;
+    for (std::size_t there = 0; there < ranks_; ++there) {
+      if (there > 0) {
+        sum +=
+            gap(there - 1) * (static_cast<Seconds>(there) / static_cast<Seconds>(ranks_ - there));
+      }
+      charges_[static_cast<std::size_t>(order_[there].rank)] = sum;
     }
+    uncharged_ = 0;
   }
 
-  /// For the ranks that leave after as many arrivals at a time.
+  /// For the ranks that wait for as many arrivals at a time.
   void charge_of_some() {
     std::ranges::fill(charges_, 0);
+    uncharged_ = 0;
+    for (std::size_t place = 0; place < ranks_; ++place) {
+      places_[static_cast<std::size_t>(order_[place].rank)] = place;
+    }
     first_.assign(ranks_ + 1, ranks_);
     for (std::size_t place = ranks_; place-- > 0;) first_[meets_[place]] = place;
     for (std::size_t met = 2; met <= ranks_; ++met) {
-      std::size_t here = 0;
-      Seconds sum = 0;
-      for (std::size_t place = first_[met]; place + 1 < met; ++place) {
-        here += meets_[place] == met ? 1 : 0;
-        sum += gap(place) * static_cast<Seconds>(here) / static_cast<Seconds>(met - 1 - place);
-        charges_[place + 1] += sum;
-      }
+      if (first_[met] < ranks_) charge_for(met);
     }
+  }
+
+  /// Charges those that are not ready, one after the other, what is waited until they are.
+  void charge_for(std::size_t met) {
+    std::size_t there = first_[met];  // in the order of arrivals
+    std::size_t here = 0;             // of them, those that wait for so many
+    Seconds since = order_[there].time;
+    const auto go_to = [&](Seconds time, std::size_t unready, Seconds& sum) {
+      for (; there < met && order_[there].time <= time; ++there) {
+        sum += waited(since, order_[there].time, here, unready);
+        here += meets_[there] == met ? 1 : 0;
+      }
+      sum += waited(since, time, here, unready);
+    };
+    std::size_t unready = met;
+    Seconds sum = 0;
+    for (const auto& [time, rank] : ready_) {
+      if (time > order_[met - 1].time) break;
+      if (places_[static_cast<std::size_t>(rank)] >= met) continue;
+      if (time > since || here > 0) go_to(time, unready, sum);
+      --unready;
+      charges_[static_cast<std::size_t>(rank)] += sum;
+    }
+    go_to(order_[met - 1].time, 0, uncharged_);
+  }
+
+  /// Each one's part of what is waited until then, or all of it if nobody is to be charged.
+  static Seconds waited(Seconds& since, Seconds until, std::size_t here, std::size_t unready) {
+    const Seconds took = std::max(until - since, 0.0) * static_cast<Seconds>(here);
+    since = std::max(since, until);
+    return unready > 0 ? took / static_cast<Seconds>(unready) : took;
   }
 
   /// Where clocks are off, a rank seems to leave before the last one comes, and waits less.
   void charge(std::span<Seconds> cost, Seconds waited) const {
-    Seconds total = 0;
+    Seconds total = uncharged_;
     for (const Seconds each : charges_) total += each;
     const Seconds part = waited / (total > 0 ? total : 1.0);
-    for (std::size_t place = 0; place < ranks_; ++place) {
-      cost[static_cast<std::size_t>(order_[place].rank)] = charges_[place] * part;
-    }
+    for (std::size_t rank = 0; rank < ranks_; ++rank) cost[rank] = charges_[rank] * part;
   }
 
   const WholeCalls& calls_;
@@ -207,9 +248,13 @@ class Examiner {
   std::span<const Seconds> exit_;
   Sorter sort_;
   std::vector<Arrived> order_;
-  std::vector<std::size_t> meets_;  // by place in the order, as `charges_`
-  std::vector<Seconds> charges_;
-  std::vector<std::size_t> first_;  // place that meets so many
+  std::vector<Arrived> made_ready_;
+  const std::vector<Arrived>& ready_;  // by when ranks are ready: `order_`, if that is not told
+  std::vector<std::size_t> meets_;     // by place in the order
+  std::vector<std::size_t> places_;    // in the order, by rank
+  std::vector<std::size_t> first_;     // place that meets so many
+  std::vector<Seconds> charges_;       // by rank
+  Seconds uncharged_ = 0;
 };
 
 /// Over all calls, for some ranks: so the sums do not depend on the number of threads.
@@ -249,6 +294,7 @@ void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& s
                                   into.waiting.size(), into.cost.size()}) {
     check(times, count * calls.ranks, "times of calls");
   }
+  if (!calls.ready.empty()) check(calls.ready.size(), count * calls.ranks, "times of calls");
   for (const std::size_t each :
        {into.waited.size(), into.moved.size(), into.spread.size(), into.alone.size(),
         into.after.size(), into.last.size(), into.first.size()}) {

@@ -36,21 +36,24 @@ struct WholeCalls {
   std::span<const Seconds> arrival;      // (calls, ranks)
   std::span<const Seconds> exit;         // (calls, ranks)
   std::span<const std::uint8_t> by_all;  // 1: nobody leaves the call before all have entered it
+  // (calls, ranks): the arrival, earlier by the time in other calls of MPI since the ranks were
+  // together: a rank is not late because of what it waited for itself. Empty: as `arrival`.
+  std::span<const Seconds> ready{};
 };
 
 /// What is found out about them.
 struct CallFigures {
-  std::span<Seconds> lateness;  // (calls, ranks): the arrival minus the median one, or of two ranks
-                                // minus the other's
-  std::span<Seconds> waiting;   // (calls, ranks): from each arrival to the last before it leaves
-  std::span<Seconds> cost;      // (calls, ranks): what the others waited for each rank
-  std::span<Seconds> waited;    // the sum of the ranks' waiting
-  std::span<Seconds> moved;     // the sum of their time from then to their exits
-  std::span<Seconds> spread;    // the greatest lateness
-  std::span<Seconds> alone;     // what was waited for the last rank alone, since the second last
-  std::span<Seconds> after;     // from the last arrival to the last exit
-  std::span<std::int32_t> last;   // the rank that came last; -1: two did
-  std::span<std::int32_t> first;  // the rank that came first
+  std::span<Seconds> lateness;    // (calls, ranks): when it was ready, minus the median time, or of
+                                  // two ranks minus the other's
+  std::span<Seconds> waiting;     // (calls, ranks): from each arrival to the last before it leaves
+  std::span<Seconds> cost;        // (calls, ranks): what the others waited for each rank
+  std::span<Seconds> waited;      // the sum of the ranks' waiting
+  std::span<Seconds> moved;       // the sum of their time from then to their exits
+  std::span<Seconds> spread;      // the greatest lateness
+  std::span<Seconds> alone;       // what was waited for the last rank alone, since the second last
+  std::span<Seconds> after;       // from the last arrival to the last exit
+  std::span<std::int32_t> last;   // the rank that was ready last; -1: two were
+  std::span<std::int32_t> first;  // the rank that was ready first
 };
 
 /// Sums over the calls; one entry a rank.
@@ -63,10 +66,10 @@ struct RankSums {
   std::span<double> products;  // of the lateness in one call and in the next
 };
 
-/// Fills figures and sums, with several threads if there are many calls. Between two arrivals a
-/// rank that is there waits for those that come later, but before it leaves; each of these is
-/// charged an equal part of that. So the costs of a call's ranks are what is waited in it. Throws
-/// Error if the lengths differ.
+/// Fills figures and sums, with several threads if there are many calls. At any time a rank that is
+/// there waits for those that come later, but before it leaves; each of these that is not ready yet
+/// is charged an equal part of that. So the costs of a call's ranks are what is waited in it, less
+/// what is waited while all of those are ready. Throws Error if the lengths differ.
 void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& sums);
 
 }  // namespace latecomer

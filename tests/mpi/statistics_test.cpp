@@ -342,5 +342,26 @@ MPI_TEST(times_of_threads_that_exceed_the_run_are_told_as_sums) {
   CHECK(describe(job).find("700 ms moving data (all its threads together; ") != std::string::npos);
 }
 
+MPI_TEST(time_in_messages_is_told_where_it_is_measured) {
+  JobSummary job;
+  job.ranks = 2;
+  job.elapsed = 2;
+  job.moving = 0.7;
+  job.nonblocking = 12;
+  const auto says = [&](const char* words) {
+    CHECK_TEXT(describe(job).find(words) != std::string::npos, describe(job));
+  };
+  says(
+      ", and 700 ms moving data (means of 2 ranks; not measured: 12 non-blocking collectives, "
+      "messages ");
+  job.elsewhere = 0.25;
+  says(
+      ", 700 ms moving data, and 250 ms in 12 non-blocking collectives, messages between two "
+      "ranks, ");
+  says(" windows and files (means of 2 ranks).");
+  job.waits.unmatched = 3;
+  says(" ranks; not measured: 3 calls that not all ranks are known to have made alike).");
+}
+
 }  // namespace
 }  // namespace latecomer::testing

@@ -13,9 +13,15 @@ namespace {
 
 bool about(double one, double other) { return std::abs(one - other) <= 1e-9; }
 
+/// Adds a call whose ranks were ready when they came.
+void add(Waits& waits, const std::vector<Seconds>& arrivals, const std::vector<Seconds>& exits,
+         bool by_all = false) {
+  waits.add(arrivals, exits, arrivals, by_all);
+}
+
 MPI_TEST(the_last_rank_is_charged_what_the_others_wait) {
   Waits waits(3);
-  waits.add(std::vector<Seconds>{0, 1, 5}, std::vector<Seconds>{6, 6, 7});
+  add(waits, {0, 1, 5}, {6, 6, 7});
   CHECK(about(waits.waiting[0], 5));
   CHECK(about(waits.waiting[1], 4));
   CHECK(about(waits.waiting[2], 0));
@@ -32,7 +38,7 @@ MPI_TEST(the_last_rank_is_charged_what_the_others_wait) {
 /// As from a broadcast: it waits for those that come before.
 MPI_TEST(a_rank_that_leaves_before_the_last_comes_does_not_wait_for_it) {
   Waits waits(3);
-  waits.add(std::vector<Seconds>{0, 2, 5}, std::vector<Seconds>{3, 3, 6});
+  add(waits, {0, 2, 5}, {3, 3, 6});
   CHECK(about(waits.waiting[0], 2));
   CHECK(about(waits.moving[0], 1));
   CHECK(about(waits.waiting[1], 0));
@@ -44,42 +50,59 @@ MPI_TEST(a_rank_that_leaves_before_the_last_comes_does_not_wait_for_it) {
 /// In a call that nobody can leave before, clocks that are off say so, and it waits until then.
 MPI_TEST(in_a_synchronising_call_all_come_before_a_rank_leaves) {
   Waits waits(2);
-  waits.add(std::vector<Seconds>{0, 5}, std::vector<Seconds>{1, 6}, true);
+  add(waits, {0, 5}, {1, 6}, true);
   CHECK(about(waits.waiting[0], 1));
   CHECK(about(waits.cost[1], 1));
   CHECK(about(waits.lateness[1], 5));  // after the other one: their median is halfway
 }
 
+/// Rank 2 comes last, since it waited for rank 1 before.
+MPI_TEST(a_rank_is_not_charged_while_it_is_in_mpi_itself) {
+  Waits waits(3);
+  waits.add(std::vector<Seconds>{0, 5, 7}, std::vector<Seconds>{8, 8, 8},
+            std::vector<Seconds>{0, 5, 2});
+  CHECK(about(waits.waiting[0], 7));
+  CHECK(about(waits.waiting[1], 2));
+  CHECK(about(waits.cost[1], 1 + 3));
+  CHECK(about(waits.cost[2], 1));
+  CHECK(about(waits.lateness[1], 3));
+  CHECK_EQ(waits.last[1], 1.0);
+}
+
 MPI_TEST(in_a_tie_nobody_is_last) {
   Waits waits(3);
-  waits.add(std::vector<Seconds>{0, 1, 1}, std::vector<Seconds>{2, 2, 2});
+  add(waits, {0, 1, 1}, {2, 2, 2});
   CHECK_EQ(waits.last[1] + waits.last[2], 0.0);
   CHECK(about(waits.cost[1], 0.5) && about(waits.cost[2], 0.5));
 }
 
 /// Against a slow sum over ranks and slices of time.
-MPI_TEST(costs_are_what_ranks_wait_for_those_that_come_before_they_leave) {
+MPI_TEST(costs_are_what_ranks_wait_for_those_that_are_not_ready_and_come_before_they_leave) {
   Random random(context.seed);
   for (int round = 0; round < 200; ++round) {
     const std::size_t ranks = 1 + random.below(7);
     std::vector<Seconds> arrivals;
     std::vector<Seconds> exits;
+    std::vector<Seconds> ready;
     for (std::size_t i = 0; i < ranks; ++i) {
       arrivals.push_back(static_cast<double>(random.below(6)));
       exits.push_back(arrivals.back() + static_cast<double>(random.below(6)));
+      const auto before = static_cast<double>(random.below(4));
+      ready.push_back(arrivals.back() - (round % 2 == 0 ? before : 0));
     }
     std::vector<double> cost(ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
       for (double time = arrivals[i]; time < exits[i]; time += 1) {
         std::vector<std::size_t> missing;
         for (std::size_t k = 0; k < ranks; ++k) {
-          if (arrivals[k] > time && arrivals[k] <= exits[i]) missing.push_back(k);
+          const bool comes = arrivals[k] > time && arrivals[k] <= exits[i];
+          if (comes && ready[k] > time) missing.push_back(k);
         }
         for (const std::size_t k : missing) cost[k] += 1.0 / static_cast<double>(missing.size());
       }
     }
     Waits waits(ranks);
-    waits.add(arrivals, exits);
+    waits.add(arrivals, exits, ready);
     for (std::size_t i = 0; i < ranks; ++i) {
       CHECK_TEXT(about(waits.cost[i], cost[i]), "seed " + std::to_string(context.seed));
     }
@@ -91,9 +114,9 @@ MPI_TEST(what_is_left_out_is_as_if_it_had_not_been) {
   const std::vector<Seconds> exits{4, 4};
   Waits waits(2);
   Waits one(2);
-  waits.add(arrivals, exits);
-  one.add(arrivals, exits);
-  waits.add(std::vector<Seconds>{10, 11}, std::vector<Seconds>{12, 12});
+  add(waits, arrivals, exits);
+  add(one, arrivals, exits);
+  add(waits, {10, 11}, {12, 12});
   waits.remove(one);
   CHECK_EQ(waits.calls, 1U);
   CHECK(about(waits.all_waiting(), 1));
@@ -107,7 +130,7 @@ std::set<std::uint32_t> numbers(stamps::CommStamps& of) {
 }
 
 MPI_TEST(smaller_samples_are_parts_of_larger_ones_whenever_they_were_taken) {
-  const std::vector<std::int32_t> members{0, 1};
+  stamps::Members members;
   stamps::CommStamps early(1, {}, &members);
   stamps::CommStamps late(1, {}, &members);
   early.thin();
@@ -126,7 +149,7 @@ MPI_TEST(smaller_samples_are_parts_of_larger_ones_whenever_they_were_taken) {
 
 /// Calls of a loop have numbers with equal last bits.
 MPI_TEST(a_sample_has_calls_of_all_places_of_a_loop) {
-  const std::vector<std::int32_t> members{0, 1};
+  stamps::Members members;
   stamps::CommStamps stamps(1, {}, &members);
   for (std::uint32_t i = 0; i < 4000; ++i) stamps.add({.sequence = i});
   stamps.thin();

@@ -352,3 +352,32 @@ def test_who_comes_last_to_the_end_is_told(more, told):
     assert (said in " ".join(facts(analyse(replace(trace, end=end))).remarks)) is told
     end[0] = np.nan
     assert "MPI_Finalize" not in " ".join(facts(analyse(replace(trace, end=end))).remarks)
+
+
+@pytest.mark.parametrize(
+    ("job", "says", "then"),
+    [
+        ({"elsewhere_s": 0.3}, "30 % of the time of all ranks is in 4 non-blocking collectives, "
+         "messages between two ranks, windows and files.", "See for whom they wait there"),
+        ({"elsewhere_s": 0.3, "unmatched": 2}, "not measured: 2 calls that not all ranks",
+         "See for whom they wait there"),
+        ({"elsewhere_s": 0.01}, "1.0 % of the time", "Use a profiler"),
+        ({"elsewhere_s": None}, "not measured: 4 non-blocking collectives, messages", "profiler"),
+        # Half of the waiting was for a rank that was in messages itself: nobody is charged.
+        ({"told": 20, "sampled_from": 20, "elsewhere_s": 0.02, "waiting_s": 0.2,
+          "cost_s": [0.1, 0.1], "waited_s": [0.2, 0.2]},
+         "20 % of the time of all ranks is waiting for late ones, 0 % moving data, 2.0 % in "
+         "4 non-blocking", "See for whom they wait there"),
+        ({"told": 20, "sampled_from": 20, "elsewhere_s": 0.02, "waiting_s": 0.2,
+          "cost_s": [0.2, 0.2], "waited_s": [0.2, 0.2]}, "2.0 % in 4 non-blocking", "fewer and"),
+        ({"told": 20, "sampled_from": 20, "elsewhere_s": 0.9, "waiting_s": 0.05,
+          "cost_s": [0.0, 0.1], "waited_s": [0.1, 0.0]}, "90 % in 4 non-blocking", "Look at its"),
+    ],
+)  # fmt: skip
+def test_time_in_other_calls_is_told_and_what_to_do(job, says, then):
+    told = JOB | {"nonblocking": 4, "hosts": ["a", "b"], "places": [], "clock_error_s": 0.0} | job
+    said = answer_of(facts_of_job(told))
+    assert says in said.cost
+    assert then in said.next
+    handed_on = "50 % of the waiting is for ranks that were in MPI themselves"
+    assert (handed_on in said.where) is (told["cost_s"] == [0.1, 0.1])

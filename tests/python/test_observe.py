@@ -320,7 +320,7 @@ def test_four_lines_at_the_end(name, programs):
     lines = [line for line in job.err.splitlines() if line.startswith("latecomer: ")]
     assert [line.split()[1] for line in lines] == ["who:", "cost:", "where:", "next:"]
     assert "Rank 1 on host" in lines[0]
-    assert "not measured: 12 non-blocking collectives, messages between two ranks" in lines[1]
+    assert " % in 12 non-blocking collectives, messages between two ranks, windows" in lines[1]
     assert re.search(
         r"in the barrier at call \(code\.c:\d+\), where it comes last in 100 %", lines[2]
     )
@@ -337,7 +337,8 @@ def test_nothing_that_was_looked_at(name, programs):
         in job.err
     )
     assert "12 non-blocking collectives, messages between two ranks, windows and files" in job.err
-    assert job.err.rstrip().endswith("next:  Use a profiler of the program itself.")
+    assert "next:  See for whom they wait there; then: " in job.err
+    assert "run --trace" in job.err
 
 
 @both_families

@@ -62,9 +62,12 @@ def test_that_it_was_switched_off_is_the_reason(launcher, capfd, monkeypatch):
 def test_variables_for_other_launchers(launcher, capsys, monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "")
     assert cli.run(["run", "--observe", "--preload-only"]) == 0
-    library = str(preload.library())
+    library = str(preload.library(messages=True))
     told = dict(line.split("=", 1) for line in capsys.readouterr().out.splitlines())
     assert told == {"LD_PRELOAD": library, "LATECOMER": "observe"}
+    assert cli.run(["run", "--observe", "--no-messages", "--preload-only", "--json"]) == 0
+    library = str(preload.library())
+    assert json.loads(capsys.readouterr().out)["LD_PRELOAD"] == library
     assert cli.run(["run", "--preload-only", "--algorithm", "ring", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "LD_PRELOAD": library, "LATECOMER_ALGORITHM": "ring", "LATECOMER_STATS": "1",

@@ -59,7 +59,7 @@ REFUSED = [
     ("--deadline 0", "--deadline: '0'"),
     ("--deadline inf", "--deadline: 'inf'"),
     ("--deadline -5s", "--deadline: '-5s'"),
-    ("--no-messages", "--no-messages is for --trace; leave out --no-messages."),
+    ("--no-messages", "--no-messages is for --trace and --observe; leave out --no-messages."),
     ("--turns 5", "--turns is for --compare; leave out --turns."),
     ("--off --verbose", "--off runs without the library; leave out --verbose."),
     ("--off --algorithm ring", "leave out --algorithm."),

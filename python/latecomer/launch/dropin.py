@@ -33,7 +33,7 @@ class Wishes:
     observe: bool | None = None  # False: to carry out calls, whatever the environment says
     verbose: bool = False
     wisdom: Path | None = None
-    messages: bool = True  # in the trace, if there is one
+    messages: bool = True  # in the trace, or if there is none timed by an observed run
     wait: str | None = None
 
     def variables(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ def run_once(
             named = wishes.variables() | {"LATECOMER_SUMMARY": str(summary)}
             if quiet:
                 named.setdefault("LATECOMER_STATS", "0")
-            library = preload.library(messages=_traces_messages(wishes, named))
+            library = preload.library(messages=_has_messages(wishes, named))
             words = preload.preloading(command, library, named)
         begin = time.monotonic()
         code = processes.run(words, env=os.environ | named, deadline=deadline, quiet=quiet)
@@ -140,12 +140,14 @@ def preload_variables(wishes: Wishes) -> dict[str, str]:
     named = wishes.variables()
     if not wishes.observe:
         named.setdefault("LATECOMER_STATS", "1")
-    preloaded = preload.preloaded(messages=_traces_messages(wishes, named))
+    preloaded = preload.preloaded(messages=_has_messages(wishes, named))
     return {preload.VARIABLE: preloaded, **named}
 
 
-def _traces_messages(wishes: Wishes, variables: Mapping[str, str]) -> bool:
-    return wishes.messages and bool(variables.get("LATECOMER_TRACE"))
+def _has_messages(wishes: Wishes, variables: Mapping[str, str]) -> bool:
+    """True if the ranks are to trace messages, or to time them."""
+    observes = variables.get("LATECOMER") == "observe"
+    return wishes.messages and (observes or bool(variables.get("LATECOMER_TRACE")))
 
 
 def _read(file: Path) -> Mapping[str, Any] | None:

@@ -79,8 +79,8 @@ class Options:
         "without latecomer are observed, and what became longer is said at the end."
     )] = None  # fmt: skip
     no_messages: Annotated[bool, flag(
-        "--no-messages", "Leave messages between two ranks out of the trace, which has collectives "
-        "alone then."
+        "--no-messages", "Look at collectives alone: --trace records no messages between two "
+        "ranks, and --observe does not time them."
     )] = False  # fmt: skip
     html: Annotated[Path | None, option(
         "--html", "FILE", "It needs --trace."
@@ -141,8 +141,10 @@ class Options:
 
         if self.html and not self.trace:
             raise UsageError(f"--html {self.html} is the page of a trace; it needs --trace FOLDER")
-        if not self.wishes().variables().get("LATECOMER_TRACE"):
-            refuse("--no-messages is for --trace", {"--no-messages": self.no_messages})
+        named = self.wishes().variables()
+        if not named.get("LATECOMER_TRACE") and named.get("LATECOMER") != "observe":
+            refuse("--no-messages is for --trace and --observe",
+                   {"--no-messages": self.no_messages})  # fmt: skip
         if self.trace and self.off:
             raise UsageError("--trace needs a run with the library; leave out --off")
         folders = [self.trace] if self.trace else []

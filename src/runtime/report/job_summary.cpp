@@ -49,18 +49,31 @@ std::string saving(const JobSummary& job) {
   return text + "; " + hint + '.';
 }
 
+std::string counted(std::uint64_t count, const std::string& what) {
+  return count > 0 ? std::to_string(count) + ' ' + what + ", " : "";
+}
+
 /// What ranks may have waited in, too.
-std::string unseen(const JobSummary& job) {
-  std::string text;
-  const auto add = [&](std::uint64_t count, const std::string& what) {
-    if (count > 0) text += std::to_string(count) + ' ' + what + ", ";
-  };
-  add(job.nonblocking, "non-blocking collectives");
-  add(job.persistent, "requests for persistent collectives");
-  add(job.neighbour, "collectives among neighbours");
-  add(job.calls.fallback_intercommunicator, "calls between groups");
-  add(job.waits.unmatched, "calls that not all ranks are known to have made alike");
-  return "not measured: " + text + "messages between two ranks, windows and files";
+std::string other_calls(const JobSummary& job) {
+  return counted(job.nonblocking, "non-blocking collectives") +
+         counted(job.persistent, "requests for persistent collectives") +
+         counted(job.neighbour, "collectives among neighbours") +
+         counted(job.calls.fallback_intercommunicator, "calls between groups") +
+         "messages between two ranks, windows and files";
+}
+
+/// What is known of it.
+std::string time_in_others(const JobSummary& job) {
+  // Only threads that are in MPI at once take longer together than the run.
+  const bool threads = job.waiting + job.moving > job.elapsed;
+  const std::string means = std::string(" (") + (threads ? "all its threads together; " : "") +
+                            "means of " + std::to_string(job.ranks) + " ranks";
+  const std::string unknown =
+      counted(job.waits.unmatched, "calls that not all ranks are known to have made alike");
+  if (job.elsewhere < 0) return means + "; not measured: " + unknown + other_calls(job) + ')';
+  const std::string time = ", and " + duration(job.elsewhere) + " in " + other_calls(job) + means;
+  if (unknown.empty()) return time + ')';
+  return time + "; not measured: " + unknown.substr(0, unknown.size() - 2) + ')';
 }
 
 /// For whom the others waited most.
@@ -127,14 +140,11 @@ bool has_estimate(const JobSummary& job) {
 }
 
 std::string describe(const JobSummary& job) {
-  // Only threads that are in MPI at once take longer together than the run.
-  const bool threads = job.waiting + job.moving > job.elapsed;
   return "Of " + duration(job.elapsed) + " from MPI_Init to MPI_Finalize a rank spent " +
          duration(job.waiting) + " waiting for late ranks in collectives" +
-         (job.slept > 0 ? " (asleep: " + duration(job.slept) + ')' : "") + ", and " +
-         duration(job.moving) + " moving data (" + (threads ? "all its threads together; " : "") +
-         "means of " + std::to_string(job.ranks) + " ranks; " + unseen(job) + ")." + late(job) +
-         carried_out(job);
+         (job.slept > 0 ? " (asleep: " + duration(job.slept) + ')' : "") + ", " +
+         (job.elsewhere < 0 ? "and " : "") + duration(job.moving) + " moving data" +
+         time_in_others(job) + '.' + late(job) + carried_out(job);
 }
 
 std::string json(const JobSummary& job) {
@@ -154,7 +164,9 @@ std::string json(const JobSummary& job) {
          ",\"longest_s\":" + format_number(job.longest) +
          ",\"last_to_end\":" + std::to_string(job.last_to_end) +
          ",\"waiting_s\":" + format_number(job.waiting) +
-         ",\"moving_s\":" + format_number(job.moving) + ",\"slept_s\":" + format_number(job.slept) +
+         ",\"moving_s\":" + format_number(job.moving) +
+         ",\"elsewhere_s\":" + (job.elsewhere >= 0 ? format_number(job.elsewhere) : "null") +
+         ",\"slept_s\":" + format_number(job.slept) +
          ",\"saved_s\":" + (has_estimate(job) ? format_number(job.saved) : "null") +
          ",\"saved_range_s\":" + (has_estimate(job) ? format_number(job.saved_range) : "null") +
          ",\"estimated_calls\":" + std::to_string(has_estimate(job) ? job.estimated : 0) +
@@ -188,7 +200,8 @@ void add_to(std::vector<double>& sums, std::span<const double> those) {
 
 }  // namespace
 
-void Waits::add(std::span<const Seconds> arrivals, std::span<const Seconds> exits, bool by_all) {
+void Waits::add(std::span<const Seconds> arrivals, std::span<const Seconds> exits,
+                std::span<const Seconds> ready, bool by_all) {
   const std::size_t ranks = arrivals.size();
   ++calls;
   if (ranks == 1) {
@@ -203,7 +216,7 @@ void Waits::add(std::span<const Seconds> arrivals, std::span<const Seconds> exit
   const std::uint8_t all = by_all ? 1 : 0;
   const auto part = [&](std::size_t at) { return std::span(of_ranks).subspan(at * ranks, ranks); };
   const auto one = [&](std::size_t at) { return std::span(of_call).subspan(at, 1); };
-  examine({ranks, arrivals, exits, {&all, 1}},
+  examine({ranks, arrivals, exits, {&all, 1}, ready},
           {part(0),
            part(1),
            part(2),

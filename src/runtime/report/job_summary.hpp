@@ -53,6 +53,7 @@ struct JobSummary {
   Rank last_to_end = 0;
   Seconds waiting = 0;
   Seconds moving = 0;
+  Seconds elsewhere = -1;           // in messages, windows, files and the like; -1: not measured
   Seconds slept = 0;                // while waiting, so that cores were free
   Seconds saved = 0;                // by handled calls, as estimated; negative: lost
   Seconds saved_range = 0;          // the estimate may be off by so much either way; -1: unknown
@@ -83,9 +84,11 @@ struct Waits {
   explicit Waits(std::size_t ranks = 0)
       : waiting(ranks), moving(ranks), cost(ranks), lateness(ranks), last(ranks) {}
 
-  /// Adds a call of at least one rank. Times are those of one clock. `by_all`: nobody can leave the
-  /// call before all have entered it, whatever clocks say that are not exact.
-  void add(std::span<const Seconds> arrivals, std::span<const Seconds> exits, bool by_all = false);
+  /// Adds a call of at least one rank. Times are those of one clock; `ready` as in
+  /// lateness/calls.hpp. `by_all`: nobody can leave the call before all have entered it, whatever
+  /// clocks say that are not exact.
+  void add(std::span<const Seconds> arrivals, std::span<const Seconds> exits,
+           std::span<const Seconds> ready, bool by_all = false);
   /// Takes away what was added as `other`.
   void remove(const Waits& other);
   [[nodiscard]] Seconds all_waiting() const;

@@ -11,19 +11,17 @@
 namespace latecomer::stamps {
 namespace {
 
-struct OfMembers {
-  std::vector<std::int32_t> members;
-  std::uint64_t unnamed = 0;  // communicators with these members, so far
-};
+constexpr std::size_t kMostRelated = 256;  // sets of members that are compared with each other
 
 struct Kept {
   std::mutex guard;
   bool on = false;
+  Moment begin;
   std::deque<CommStamps> all;                     // their addresses stay
   std::size_t stamps = 0;                         // in all of them
   std::size_t members = 0;                        // in all of `by`
   CommStamps* further = nullptr;                  // stands for all of which nothing is kept
-  std::map<std::uint64_t, OfMembers> by;          // key
+  std::map<std::uint64_t, Members> by;            // key
   std::map<std::string_view, std::uint32_t> ids;  // of collectives
   std::vector<std::string_view> names;
 };
@@ -38,20 +36,49 @@ CommStamps& further(Kept& all) {
   return *all.further;
 }
 
+bool holds(const Members& all, const Members& some) {
+  return std::ranges::includes(all.sorted, some.sorted);
+}
+
+/// Finds out which members are among which.
+void relate(Kept& all, Members& fresh) {
+  fresh.within.push_back(&fresh);
+  fresh.sorted = fresh.ranks;
+  std::ranges::sort(fresh.sorted);
+  if (all.by.size() > kMostRelated) return;
+  for (auto& [key, other] : all.by) {
+    if (&other == &fresh) continue;
+    if (holds(other, fresh)) fresh.within.push_back(&other);
+    if (holds(fresh, other)) other.within.push_back(&fresh);
+  }
+}
+
+/// When this rank would have come, had it spent no time in MPI since the members were together.
+std::int64_t ready(const Kept& all, const Members& members, const Stamp& stamp) {
+  const Moment* last = &all.begin;
+  for (const Members* const each : members.within) {
+    if (each->last.exit > last->exit) last = &each->last;
+  }
+  if (last->thread != &inside) return stamp.arrival;
+  return std::clamp(stamp.arrival - (inside - last->inside), std::min(last->exit, stamp.arrival),
+                    stamp.arrival);
+}
+
 CommStamps& introduce(Kept& all, const CommState& state) {
   const auto ranks = static_cast<std::size_t>(state.ranks);
   if (all.all.size() >= kMostComms || all.members + ranks > kMostMembers) return further(all);
   std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
   const std::uint64_t key = key_of(members);
   const auto [found, fresh] = all.by.try_emplace(key);
-  OfMembers& same = found->second;
+  Members& same = found->second;
   if (fresh) {
     all.members += ranks;
-    same.members = std::move(members);
+    same.ranks = std::move(members);
+    relate(all, same);
   }
   const std::uint64_t name = common_name(state);
   const CommStamps::Which which{name, name == 0 ? same.unnamed++ : 0};
-  return all.all.emplace_back(key, which, &same.members);
+  return all.all.emplace_back(key, which, &same);
 }
 
 std::uint32_t id_of(Kept& all, std::string_view collective) {
@@ -102,7 +129,10 @@ void CommStamps::give_up() {
   std::vector<Stamp>().swap(kept_);
 }
 
-void keep() { kept().on = true; }
+void keep() {
+  kept().on = true;
+  kept().begin = {trace::now_ns(), inside, &inside};
+}
 bool are_kept() { return kept().on; }
 
 void add(CommState& state, std::string_view collective, Stamp stamp) try {
@@ -112,6 +142,11 @@ void add(CommState& state, std::string_view collective, Stamp stamp) try {
   if (state.trace.stamps == nullptr) state.trace.stamps = &introduce(all, state);
   CommStamps& own = *state.trace.stamps;
   stamp.collective = id_of(all, collective);
+  if (Members* const members = own.members()) {
+    stamp.ready = ready(all, *members, stamp);
+    inside += stamp.exit - stamp.arrival;
+    members->last = {stamp.exit, inside, &inside};
+  }
   all.stamps -= own.kept().size();
   own.add(stamp);
   if (own.kept().size() >= kMostOfOne) own.thin();

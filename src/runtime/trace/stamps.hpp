@@ -22,10 +22,27 @@ namespace latecomer::stamps {
 struct Stamp {
   std::int64_t arrival = 0;  // CLOCK_MONOTONIC, nanoseconds
   std::int64_t exit = 0;
+  std::int64_t ready = 0;      // as in lateness/calls.hpp
   std::int64_t bytes = -1;     // of the whole vector; -1: not known on this rank
   const void* site = nullptr;  // where the program called from
   std::uint32_t sequence = 0;  // of the collectives on the communicator
   std::uint32_t collective = 0;
+};
+
+/// The end of a call.
+struct Moment {
+  std::int64_t exit = 0;
+  std::int64_t inside = 0;  // of its thread, which is known by the place of that
+  const std::int64_t* thread = nullptr;
+};
+
+/// The ranks of some communicators.
+struct Members {
+  std::vector<std::int32_t> ranks;  // of MPI_COMM_WORLD, -1 for others
+  std::vector<std::int32_t> sorted;
+  std::vector<const Members*> within;  // those that hold all of these, and these themselves
+  Moment last;                         // of their calls
+  std::uint64_t unnamed = 0;           // communicators with these members, so far
 };
 
 /// The calls on one communicator.
@@ -39,9 +56,8 @@ class CommStamps {
 
     auto operator<=>(const Which&) const = default;
   };
-  /// `key`: a hash of the members. `members`: ranks of MPI_COMM_WORLD, -1 for others; null: nothing
-  /// is kept of the communicator.
-  CommStamps(std::uint64_t key, const Which& which, const std::vector<std::int32_t>* members)
+  /// `key`: a hash of the members; null: nothing is kept of the communicator.
+  CommStamps(std::uint64_t key, const Which& which, Members* members)
       : key_(key), which_(which), members_(members) {}
 
   void add(const Stamp& stamp);
@@ -54,7 +70,7 @@ class CommStamps {
 
   [[nodiscard]] std::uint64_t key() const { return key_; }
   [[nodiscard]] const Which& which() const { return which_; }
-  [[nodiscard]] const std::vector<std::int32_t>* members() const { return members_; }
+  [[nodiscard]] Members* members() const { return members_; }
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   /// Bits of a call's mixed number that are 0 if it is in the sample: 0, 1, 3, 7 and so on.
   [[nodiscard]] std::uint64_t mask() const { return mask_; }
@@ -64,7 +80,7 @@ class CommStamps {
  private:
   std::uint64_t key_;
   Which which_;
-  const std::vector<std::int32_t>* members_;
+  Members* members_;
   std::vector<Stamp> kept_;
   std::uint64_t calls_ = 0;
   std::uint64_t mask_ = 0;
@@ -79,7 +95,11 @@ inline constexpr std::size_t kMostMembers = 1 << 20;  // of all that are kept
 void keep();
 [[nodiscard]] bool are_kept();
 
-/// Adds a call. `collective`: its name, a text that stays.
+/// The time of this thread in calls of MPI so far, in nanoseconds: in those that are stamped, and
+/// in those that the drop-in library measures (src/dropin/unseen.hpp).
+inline constinit thread_local std::int64_t inside = 0;
+
+/// Adds a call, and finds out when this rank was ready. `collective`: its name, a text that stays.
 void add(CommState& state, std::string_view collective, Stamp stamp);
 
 /// Counts a call of which nothing is kept.

@@ -231,8 +231,11 @@ void TracedCall::end(Served served, std::string_view algorithm, std::string_view
   record_.exit = now_ns();
   if (state_ != nullptr && stamps::are_kept()) {
     stamps::add(*state_, collective_,
-                {record_.arrival, record_.exit, record_.bytes, site_,
-                 static_cast<std::uint32_t>(record_.sequence), 0});
+                {.arrival = record_.arrival,
+                 .exit = record_.exit,
+                 .bytes = record_.bytes,
+                 .site = site_,
+                 .sequence = static_cast<std::uint32_t>(record_.sequence)});
   }
   if (!is_inside_) return;
   record_.served = served;

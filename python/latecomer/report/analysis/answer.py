@@ -91,7 +91,7 @@ def finding(facts: Facts) -> str:
     """The key of the remedy."""
     if facts.hang or facts.early:
         return "hang" if facts.hang else "early"
-    return _by_times(facts)
+    return "messages" if _in_messages(facts) else _by_times(facts)
 
 
 def _by_times(facts: Facts) -> str:
@@ -106,6 +106,14 @@ def _by_times(facts: Facts) -> str:
     if facts.late:
         return "host" if facts.host else "rank"
     return "place" if facts.one_place else "spread"
+
+
+def _in_messages(facts: Facts) -> bool:
+    """True if most time in MPI is that of messages and the like, or waiting for ranks in those."""
+    if facts.late or facts.elsewhere is None:
+        return False
+    hidden = facts.elsewhere + facts.uncharged
+    return hidden >= max(LITTLE * facts.run, facts.waiting - facts.uncharged + facts.moving)
 
 
 # ---- parts of the sentences
@@ -184,15 +192,16 @@ def _who(facts: Facts) -> str:
 def _cost(facts: Facts) -> str:
     if facts.hang:
         return "The job does not go on."
+    unseen = f"; not measured: {facts.unseen}" if facts.unseen else ""
+    beside = "" if facts.elsewhere is None else f"{percent(facts.elsewhere / facts.run)}"
     if not facts.known:
-        unseen = f"; not measured: {facts.unseen}" if facts.unseen else ""
-        return f"Too few calls are known on all ranks for an answer{unseen}."
+        timed = f"; {beside} of {facts.whole} is in {facts.beside}" if beside else ""
+        return f"Too few calls are known on all ranks for an answer{timed}{unseen}."
     if facts.unknown == INCOMPARABLE:
         return "How long ranks wait for each other cannot be told."
     waiting, moving = shares(facts)
     parts = f"{waiting} of {facts.whole} is waiting for late ones, {moving} moving data"
-    if facts.unseen:
-        parts += f"; not measured: {facts.unseen}"
+    parts += f", {beside} in {facts.beside}{unseen}" if beside else unseen
     if not facts.late or facts.cost is None:
         return f"{parts[0].upper()}{parts[1:]}."
     others = facts.ranks - len(facts.late) if facts.others is None else facts.others
@@ -272,7 +281,8 @@ def _hosts(facts: Facts) -> str:
 
 def _command(facts: Facts) -> str:
     """A command that was not given just now, and that can be given; "" if there is none."""
-    if (not facts.known and not facts.folder) or facts.hang or facts.early:
+    nothing = not facts.known and not facts.folder and not _in_messages(facts)
+    if nothing or facts.hang or facts.early:
         return ""  # nothing would be in a trace, or it would help nobody
     command = REMEDIES[finding(facts)].command if facts.run_command else LOOK
     if command == LOOK and not facts.folder:

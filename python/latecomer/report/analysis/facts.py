@@ -53,6 +53,9 @@ class Facts:
     waiting: float
     moving: float
     files: float = 0.0  # the part of `moving` in collectives on files
+    elsewhere: float | None = None  # in other calls, if only that is known of them ...
+    beside: str = BESIDE  # ... which are these
+    uncharged: float = 0.0  # the part of `waiting` for ranks that were in MPI themselves
     late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
     hosts: Sequence[str] = ()  # of `late`
     host: bool = False  # `late` are the ranks of one host, which is named instead

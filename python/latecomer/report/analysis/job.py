@@ -13,7 +13,7 @@ import numpy as np
 from ...base.units import seconds
 from .blame import late_ranks, place_words, waiters
 from .facts import Facts, last_to_end, unless_unclear
-from .wording import BESIDE, FLOOR, NON_BLOCKING
+from .wording import BESIDE, FLOOR, NON_BLOCKING, SHARE, percent
 
 _HALF = 0.5  # of the cost: less is no place for it
 
@@ -28,6 +28,9 @@ def facts_of_job(
         run=job["elapsed_s"] * ranks,
         waiting=job["waiting_s"] * ranks,
         moving=job["moving_s"] * ranks,
+        elsewhere=None if job["elsewhere_s"] is None else job["elsewhere_s"] * ranks,
+        beside=_beside(job),
+        uncharged=max(job["waiting_s"] * ranks - sum(job["cost_s"]), 0.0),
         unseen=unseen(job),
         run_command=run_command,
         remarks=_remarks(job),
@@ -78,15 +81,23 @@ def _why_unknown(job: Mapping[str, Any]) -> str:
 
 def unseen(job: Mapping[str, Any]) -> str:
     """Waits that were not measured, where there is no trace of messages."""
-    counted = (
-        (job["nonblocking"], NON_BLOCKING),
-        (job["persistent"], "requests for persistent collectives"),
-        (job["neighbour"], "collectives among neighbours"),
-        (job["calls"]["fallback_intercommunicator"], "calls between groups"),
-        (job["unmatched"], "calls that not all ranks are known to have made alike"),
-    )
-    told = [f"{count:,} {what}" for count, what in counted if count]
+    unmatched = _counted(job["unmatched"], "calls that not all ranks are known to have made alike")
+    return ", ".join(unmatched if job["elsewhere_s"] is not None else [*unmatched, _beside(job)])
+
+
+def _beside(job: Mapping[str, Any]) -> str:
+    """The calls that are not timed one by one."""
+    told = [
+        *_counted(job["nonblocking"], NON_BLOCKING),
+        *_counted(job["persistent"], "requests for persistent collectives"),
+        *_counted(job["neighbour"], "collectives among neighbours"),
+        *_counted(job["calls"]["fallback_intercommunicator"], "calls between groups"),
+    ]
     return ", ".join([*told, BESIDE])
+
+
+def _counted(count: int, what: str) -> list[str]:
+    return [f"{count:,} {what}"] if count else []
 
 
 def _waiting(place: Mapping[str, Any]) -> float:
@@ -98,6 +109,11 @@ def _remarks(job: Mapping[str, Any]) -> list[str]:
     others = max(ranks - 1, 1)
     lag = longest - (job["elapsed_s"] * ranks - longest) / others
     told = last_to_end(job["last_to_end"], lag, others, job["elapsed_s"] * ranks)
+    waiting = job["waiting_s"] * ranks
+    uncharged = waiting - sum(job["cost_s"])
+    if uncharged >= max(SHARE * waiting, FLOOR * job["elapsed_s"] * ranks):
+        told.append(f"{percent(uncharged / waiting)} of the waiting is for ranks that were in MPI "
+                    "themselves: a trace tells for whom they waited.")  # fmt: skip
     if job["skipped_s"] is not None:
         waited = seconds(job["skipped_s"])
         told.append(f"Without the first call, where ranks waited {waited} more.")

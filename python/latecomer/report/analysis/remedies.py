@@ -63,6 +63,12 @@ REMEDIES = {
         "read and write less often, in larger parts",
         LOOK,
     ),
+    "messages": Remedy(
+        "nobody is named, much time in messages, windows and files",
+        "ranks that wait there for others, or the network",
+        "see for whom they wait there",
+        TRACE,
+    ),
     "little": Remedy(
         "little of both",
         "something outside of the collectives that were measured",
