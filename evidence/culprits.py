@@ -15,14 +15,20 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from latecomer.core.compiled import core
 from latecomer.report.analysis.answer import Facts, facts
 from latecomer.report.analysis.blame import late_ranks
 from latecomer.report.analysis.cut import analysed
-from latecomer.report.analysis.lateness import Lateness, analyse
+from latecomer.report.analysis.lateness import Lateness, analyse, synchronising
+from latecomer.report.analysis.wording import FLOOR
 from latecomer.report.trace import Trace
 from played import Op, Played
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 STEPS = 24
 USUAL = 10e-3  # seconds of computation in a step
@@ -188,6 +194,59 @@ def collectives_alone(found: Lateness, _: Facts) -> Named:
     return frozenset(facts(analysed(replace(found.trace, messages=None))).late)
 
 
+def observed(found: Lateness, _: Facts) -> Named:
+    """`latecomer run --observe`: arrivals, and how long each rank is in MPI, whatever for."""
+    trace = found.trace
+    cost = np.zeros(trace.ranks)
+    for group, ready in zip(trace.groups, readiness(trace), strict=True):
+        arrival, leave = map(np.ascontiguousarray, group.times(slice(0, len(group))))
+        by_all = synchronising(trace, group, np.arange(len(group)), arrival, leave)
+        cost[group.members] += core.examine_calls(arrival, leave, by_all, ready)["rank_cost"]
+    late, _ = late_ranks(cost, trace.hosts)
+    return frozenset(late if cost[late].sum() >= FLOOR * found.ranks.run.sum() else [])
+
+
+def readiness(trace: Trace) -> list[NDArray[np.float64]]:
+    """For each group of shape (calls, ranks): when ranks would have come to its calls, had they
+    spent no time in MPI since the last call of all its members."""
+    ready = [np.array(group.times(slice(0, len(group)))[0], order="C") for group in trace.groups]
+    sets = [set(map(int, group.members)) for group in trace.groups]
+    for rank in range(trace.ranks):
+        calls = sorted(_calls_of(trace, rank))
+        waits = np.array(sorted(_in_messages(trace, rank))).reshape(-1, 2)
+        inside, last = 0.0, dict.fromkeys(range(len(sets)), 0.0)
+        for arrival, leave, number, call, place in calls:
+            took = np.clip(arrival - waits[:, 0], 0, waits[:, 1] - waits[:, 0]).sum() + inside
+            ready[number][call, place] = arrival - (took - last[number])
+            inside += leave - arrival
+            for other in last:
+                if sets[other] <= sets[number]:
+                    last[other] = took + leave - arrival
+    return ready
+
+
+def _calls_of(trace: Trace, rank: int) -> Iterator[tuple[float, float, int, int, int]]:
+    for number, group in enumerate(trace.groups):
+        arrival, leave = group.times(slice(0, len(group)))
+        for place in np.flatnonzero(group.members == rank):
+            for call in range(len(group)):
+                yield arrival[call, place], leave[call, place], number, call, place
+
+
+def _in_messages(trace: Trace, rank: int) -> list[tuple[float, float]]:
+    """The times in calls for messages; one call may end several."""
+    sides = (trace.messages.send, trace.messages.receive) if trace.messages else ()
+    spans = {(side.begin[at], side.end[at]) for side in sides
+             for at in np.flatnonzero(side.rank == rank)}  # fmt: skip
+    joined: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if joined and begin < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+        else:
+            joined.append((begin, end))
+    return joined
+
+
 def waited_for(found: Lateness, _: Facts) -> Named:
     """The largest waits first: who is waited for, whoever is the origin."""
     direct = found.origin.direct if found.origin else found.ranks.cost
@@ -210,7 +269,7 @@ def pop(found: Lateness, _: Facts) -> Named:
     return frozenset([int(computing.argmax())])
 
 
-METHODS = (ours, collectives_alone, waited_for, last_most, pop)
+METHODS = (ours, observed, collectives_alone, waited_for, last_most, pop)
 
 
 # ---- the benchmark

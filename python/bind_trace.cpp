@@ -106,11 +106,13 @@ class Columns {
   nb::dict all_;
 };
 
-nb::dict examine_calls(const Times& arrival, const Times& exit, const Flags& by_all) {
+nb::dict examine_calls(const Times& arrival, const Times& exit, const Flags& by_all,
+                       const std::optional<Times>& ready) {
   const std::size_t calls = arrival.shape(0);
   const std::size_t ranks = arrival.shape(1);
-  if (exit.shape(0) != calls || exit.shape(1) != ranks || by_all.shape(0) != calls) {
-    throw nb::value_error("arrival, exit and by_all must have the same calls and ranks");
+  const bool like = !ready || (ready->shape(0) == calls && ready->shape(1) == ranks);
+  if (!like || exit.shape(0) != calls || exit.shape(1) != ranks || by_all.shape(0) != calls) {
+    throw nb::value_error("arrival, exit, by_all and ready must have the same calls and ranks");
   }
   using Time = Column<double>;
   using Rank = Column<std::int32_t>;
@@ -138,7 +140,8 @@ nb::dict examine_calls(const Times& arrival, const Times& exit, const Flags& by_
   const WholeCalls whole{ranks,
                          view(arrival),
                          view(exit),
-                         {reinterpret_cast<const std::uint8_t*>(by_all.data()), by_all.size()}};
+                         {reinterpret_cast<const std::uint8_t*>(by_all.data()), by_all.size()},
+                         ready ? view(*ready) : std::span<const double>{}};
   {
     const nb::gil_scoped_release released;
     examine(whole, figures, sums);
@@ -360,7 +363,8 @@ void bind_trace(nb::module_& module) {
   module.attr("SYNCHRONISING") = names(kSynchronising);
   module.attr("NEVER_EARLY") = names(kNeverEarly);
   module.def("match_calls", match_calls, "parts"_a, "overlapping"_a, "zero"_a);
-  module.def("examine_calls", examine_calls, "arrival"_a, "exit"_a, "by_all"_a);
+  module.def("examine_calls", examine_calls, "arrival"_a, "exit"_a, "by_all"_a,
+             "ready"_a = nb::none());
 }
 
 }  // namespace latecomer

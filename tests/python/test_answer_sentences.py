@@ -42,12 +42,10 @@ def test_the_recorded_job_is_ranked_by_cost_without_its_start():
     assert said.who == "Rank 1 on host vm is late."
     assert re.match(r"It costs the others 1\.2\d+ s \(40\d ms each\), 6\d % of all waiting; 4\d % of "
                     r"the time", said.cost)  # fmt: skip
-    assert said.where.startswith("Nearly all of its cost is in the allreduce of 1 MiB, where it comes last "
-                                 "in 100 % of 19 calls, ")  # fmt: skip
+    assert said.where.startswith("Nearly all of its cost is in the computation after the bcast.")
     assert said.where.endswith("Without the first call, where ranks waited 563 ms more.")
     assert said.next.endswith(f"then: latecomer report {KINETO} --perfetto calls.json")
     with_it = answer(cut.analysed(read(KINETO), skip=0))
-    assert "95 % of 20 calls" in with_it.where
     assert "Without" not in with_it.where
 
 

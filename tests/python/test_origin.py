@@ -116,6 +116,24 @@ def test_the_slow_rank_is_named_wherever_it_is(program, ranks, rendezvous):
         np.testing.assert_allclose(begun.direct.sum(), begun.waiting.sum())
 
 
+def rows(rank, ranks, slow):
+    """Halves of the ranks meet in each step, and then all of them."""
+    own = tuple(each for each in range(ranks) if (each < ranks // 2) == (rank < ranks // 2))
+    for _ in range(STEPS):
+        yield ("compute", SLOW if rank == slow else USUAL)
+        yield ("allreduce", own)
+        yield ("allreduce",)
+
+
+@pytest.mark.parametrize("ranks", [4, 6, 8])
+def test_whom_a_part_of_the_ranks_waited_for_is_named_without_messages_too(ranks):
+    for slow in range(ranks):
+        trace = replace(played(rows, ranks, slow), messages=None)
+        said = answer(analysed(trace))
+        assert said.who == f"Rank {slow} on host node{slow} is late.", (slow, said.text())
+        assert "messages between two ranks" in said.cost  # which are not measured
+
+
 @pytest.mark.parametrize("slow", range(6))
 def test_a_wavefront_costs_what_the_slow_rank_computes_longer(slow):
     """All others wait for that in each step; without a slow rank they wait for the order alone."""

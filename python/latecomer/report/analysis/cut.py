@@ -67,8 +67,8 @@ def _figures(trace: Trace, skip: int | None) -> Lateness:
 
 
 def _with_origin(found: Lateness) -> Lateness:
-    """Where messages were looked at, they count in the figures of the ranks."""
-    if found.trace.messages is not None:
+    """Where a rank may hand on what it waited, the figures of the ranks are by the origin."""
+    if found.trace.messages is not None or _meet_in_parts(found.trace):
         found.origin = begun = origin(found.trace)
         found.ranks = replace(found.ranks, cost=begun.cost, waiting=begun.waiting,
                               moving=begun.moving, waited=begun.waiting,
@@ -76,6 +76,13 @@ def _with_origin(found: Lateness) -> Lateness:
         if idle_time(found.trace) >= FLOOR * found.ranks.run.sum():
             found.idle = origin(as_if_idle(found.trace))
     return found
+
+
+def _meet_in_parts(trace: Trace) -> bool:
+    """True if ranks have calls with several sets of ranks."""
+    sets = {tuple(np.sort(group.members)) for group in trace.groups if group.size > 1}
+    members = [rank for each in sets for rank in each]
+    return trace.between and len(set(members)) < len(members)
 
 
 def _without(trace: Trace, skip: int) -> Lateness:

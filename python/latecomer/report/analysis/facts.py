@@ -90,7 +90,7 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     """What is known from a trace that was analysed."""
     ranks, trace = found.ranks, found.trace
     native = trace.format.startswith("latecomer")
-    unseen = "" if not native else not_looked_at(found) if found.origin else _UNSEEN
+    unseen = "" if not native else not_looked_at(found) if trace.messages is not None else _UNSEEN
     common = Facts(
         ranks=trace.ranks,
         run=float(ranks.run.sum()),

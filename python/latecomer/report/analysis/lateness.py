@@ -98,7 +98,7 @@ class Lateness:
     skipped: int = 0  # calls at the beginning that are left out ...
     skipped_waiting: float = 0.0  # ... and the waiting of all ranks in them, seconds
     code: Mapping[str, str] = field(default_factory=dict)  # function and line of sites, if known
-    origin: Origin | None = None  # None: messages were not measured
+    origin: Origin | None = None  # None: no rank hands on what it waited, as far as is known
     known: float = 1.0  # `trace` is the part of the time asked for in which all is known, ...
     until: float = np.inf  # ... until then, in seconds
     idle: Origin | None = None  # the same, had ranks waited between calls that test in vain

@@ -40,7 +40,7 @@ def name_of(group: GroupLateness) -> str:
 
 def outside(found: Lateness) -> str:
     """The word for the time outside of the calls that were looked at."""
-    return "computing" if found.origin else "outside of collectives"
+    return "computing" if found.trace.messages is not None else "outside of collectives"
 
 
 def shares(found: Lateness) -> list[tuple[str, str, float]]:
