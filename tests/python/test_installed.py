@@ -277,7 +277,7 @@ def test_uninstalling_leaves_nothing_and_spares_what_is_not_ours(tmp_path):
 
 
 def test_uninstalling_ends_at_the_prefix(tmp_path):
-    prefix, outside = tmp_path / "of others" / "a[b]", tmp_path / "man" / "latecomer.7"
+    prefix, outside = tmp_path / "of öthers" / "a[b]", tmp_path / "man" / "latecomer.7"
     files = [prefix / "share/doc/LICENSE", prefix / "share/LICENSE", prefix / "a", outside]
     for file in files:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -287,8 +287,22 @@ def test_uninstalling_ends_at_the_prefix(tmp_path):
     script = ["-P", ROOT / "cmake" / "uninstall.cmake"]
     assert "names no prefix" in failure("cmake", f"-DMANIFEST={manifest}", *script)
     manifest.write_text(f"prefix {prefix}\n{manifest.read_text()}")
-    run("cmake", f"-DMANIFEST={manifest}", *script)
-    assert files_below(tmp_path) == {"of others", "of others/a[b]", "man", "manifest"}
+    assert "4 files removed" in run("cmake", f"-DMANIFEST={manifest}", *script)
+    assert files_below(tmp_path) == {"of öthers", "of öthers/a[b]", "man", "manifest"}
+    assert "0 files removed" in run("cmake", f"-DMANIFEST={manifest}", *script)
+
+
+def test_what_was_installed_into_a_staging_folder_is_listed_there(tmp_path):
+    files = ["/opt/x/lib/a.so", "/opt/x/bin/b"]
+    asked = ["-DCMAKE_INSTALL_PREFIX=/opt/x", f"-DCMAKE_INSTALL_MANIFEST_FILES={';'.join(files)}",
+             f"-Dlist={tmp_path}/list", "-P", ROOT / "cmake" / "list_installed.cmake"]  # fmt: skip
+    for staging in ("", "/stage"):
+        run("cmake", *asked, env={"DESTDIR": staging})
+        lines = (tmp_path / "list").read_text().splitlines()
+        assert lines == [f"prefix {staging}/opt/x", *(f"{staging}{file}" for file in files)]
+    asked[0] = "-DCMAKE_INSTALL_PREFIX=x"
+    run("cmake", *asked, env={"DESTDIR": ""}, cwd=tmp_path)
+    assert (tmp_path / "list").read_text().startswith(f"prefix {tmp_path}/x\n")
 
 
 # ---- pip
