@@ -13,7 +13,7 @@ find_package(Python 3.9 REQUIRED COMPONENTS Interpreter)
 add_custom_command(OUTPUT ${dropin_made}
   DEPENDS ${dropin_table} ${dropin_writer}
   COMMAND ${Python_EXECUTABLE} ${dropin_writer} ${dropin_table} ${LATECOMER_DROPIN}
-  COMMENT "Writing the wrappers of MPI's functions")
+  COMMENT "Writing the wrappers of MPI's functions" VERBATIM)
 add_custom_target(latecomer_dropin_made DEPENDS ${dropin_made})
 
 # Nothing unused, no symbols but those of the map, and no other copy of the C++ library than its own.

@@ -9,6 +9,14 @@ endif()
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Packages, modules and the command find what they need below the prefix, wherever that is moved.
+foreach(folder LIBDIR INCLUDEDIR LIBEXECDIR DATAROOTDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+    message(FATAL_ERROR "CMAKE_INSTALL_${folder}: '${CMAKE_INSTALL_${folder}}' is not usable; right \
+would be a folder below the prefix, without the prefix")
+  endif()
+endforeach()
+
 set(LATECOMER_MAN_DIR ${CMAKE_INSTALL_MANDIR})
 if(SKBUILD)  # everything else lies in the Python package's folder
   set(CMAKE_INSTALL_LIBDIR lib)
@@ -153,7 +161,7 @@ if(LATECOMER_PYTHON)  # latecomer-run(1) and so on, of what also makes --help
     COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_SOURCE_DIR}/python
       PYTHONDONTWRITEBYTECODE=1 ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/man_pages.py
       ${pages} ${PROJECT_VERSION}
-    COMMENT "Writing manual pages")
+    COMMENT "Writing manual pages" VERBATIM)
   add_custom_target(latecomer_man ALL DEPENDS ${pages}/latecomer-run.1)
   install(DIRECTORY ${pages}/ DESTINATION ${LATECOMER_MAN_DIR}/man1)
 endif()
@@ -185,7 +193,7 @@ install(SCRIPT cmake/list_installed.cmake)
 add_custom_target(uninstall
   COMMAND ${CMAKE_COMMAND} -DMANIFEST=${LATECOMER_INSTALLED}
     -P ${PROJECT_SOURCE_DIR}/cmake/uninstall.cmake
-  COMMENT "Removing what was installed last")
+  COMMENT "Removing what was installed last" VERBATIM)
 
 # The binary archive: cpack --config build/release/CPackConfig.cmake
 set(CPACK_GENERATOR TGZ)

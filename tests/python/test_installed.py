@@ -259,6 +259,30 @@ def test_wrong_places_are_refused(tmp_path):
     assert "no libraries are installed here" in said
 
 
+# ---- odd folders
+
+
+def configured(build, *options):
+    without = [f"-DLATECOMER_{part}=OFF" for part in ("MPI", "PYTHON", "SIMGRID", "TESTS")]
+    return ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", *without, *options]
+
+
+@pytest.mark.skipif(not shutil.which("ninja"), reason="no Ninja")
+def test_folders_have_any_name(tmp_path):
+    """What the build calls gets their names whole."""
+    build = tmp_path / "a (b)'s & $c"
+    run(*configured(build))
+    run("cmake", "--build", build, "--target", "rows.cpp")
+    assert "row_ring" in (build / "rows.cpp").read_text()
+    (build / "installed.txt").write_text(f"prefix {tmp_path}\n{build}/rows.cpp\n")
+    assert "1 files removed" in run("cmake", "--build", build, "--target", "uninstall")
+
+
+def test_a_folder_of_libraries_outside_the_prefix_is_refused(tmp_path):
+    said = failure(*configured(tmp_path / "build", f"-DCMAKE_INSTALL_LIBDIR={tmp_path}/lib"))
+    assert f"CMAKE_INSTALL_LIBDIR: '{tmp_path}/lib' is not usable; right would be" in said
+
+
 # ---- removal
 
 
