@@ -66,14 +66,15 @@ def written(root: Path, new: str, day: str) -> None:
     """Write the version into its place, and the copies."""
     old = version(root)
     cmake, citation = root / "CMakeLists.txt", root / "CITATION.cff"
-    cmake.write_text(VERSION.sub(new, cmake.read_text(encoding="utf-8"), count=1))
+    cmake.write_text(VERSION.sub(new, cmake.read_text(encoding="utf-8"), count=1), encoding="utf-8")
     text = re.sub(r"(?m)^date-released: .*\n", "", citation.read_text(encoding="utf-8"))
     lines = f"version: {new}\ndate-released: {day}\n"
-    citation.write_text(re.sub(r"(?m)^version: .*\n", lines, text, count=1))
+    citation.write_text(re.sub(r"(?m)^version: .*\n", lines, text, count=1), encoding="utf-8")
     recipes = root / "packaging"
     easybuild = recipes / "easybuild" / f"latecomer-{old}.eb"
     text = easybuild.read_text(encoding="utf-8").replace(old, new)
-    easybuild.rename(easybuild.with_name(f"latecomer-{new}.eb")).write_text(text)
+    renamed = easybuild.rename(easybuild.with_name(f"latecomer-{new}.eb"))
+    renamed.write_text(text, encoding="utf-8")
     debian = recipes / "debian" / "changelog"
     entries = debian.read_text(encoding="utf-8")
     last = entries.split("\nlatecomer (")[0]
@@ -84,7 +85,7 @@ def written(root: Path, new: str, day: str) -> None:
     who = re.search(r"(?m)^Maintainer: (.*)$", control)[1]
     moment = format_datetime(datetime.fromisoformat(f"{day}T00:00:00+00:00"))
     last = re.sub(r"(?m)^ -- .*$", f" -- {who}  {moment}", last).rstrip("\n")
-    debian.write_text(f"{last}\n\n{entries}".rstrip("\n") + "\n")
+    debian.write_text(f"{last}\n\n{entries}".rstrip("\n") + "\n", encoding="utf-8")
     changes = root / "CHANGELOG.md"  # towncrier writes a heading
     text = changes.read_text(encoding="utf-8")
     changes.write_text(text.replace(f"## {new}, unreleased\n\n", ""), encoding="utf-8")

@@ -142,7 +142,7 @@ def test_a_cmake_project(moved, family, tmp_path):
 ORDER = """cmake_minimum_required(VERSION 3.22)
 project(a LANGUAGES C)
 {before}
-find_package(latecomer 0.1 REQUIRED COMPONENTS mpi)
+find_package(latecomer {version} REQUIRED COMPONENTS mpi)
 {after}
 add_executable(sum sum.c)
 target_link_libraries(sum PRIVATE latecomer::mpi)
@@ -152,7 +152,9 @@ FIND_MPI = "find_package(MPI REQUIRED COMPONENTS C)"
 
 @pytest.mark.parametrize(("before", "after"), [("", ""), ("", FIND_MPI), (FIND_MPI, "")])
 def test_mpi_is_found_in_any_order(moved, family, tmp_path, before, after):
-    (tmp_path / "CMakeLists.txt").write_text(ORDER.format(before=before, after=after))
+    (tmp_path / "CMakeLists.txt").write_text(
+        ORDER.format(before=before, after=after, version=VERSION)
+    )
     shutil.copy(ROOT / "examples" / "installed" / "sum.c", tmp_path)
     run(*cmake_project(tmp_path, tmp_path / "build", moved, *of_family(family)))
     run("cmake", "--build", tmp_path / "build")

@@ -28,11 +28,13 @@ def test_the_version_has_one_place_and_copies():
     assert debian.startswith(f"latecomer ({version}) ")
     easybuild = ROOT / f"packaging/easybuild/latecomer-{version}.eb"
     assert f"version = '{version}'" in easybuild.read_text(encoding="utf-8")
-    tracked = subprocess.run(["git", "ls-files", "*.md", "*.py", "*.toml", "*.h", "*.cmake"],
+    kinds = ["*.md", "*.py", "*.toml", "*.h", "*.cmake", "*.7", "*CMakeLists.txt"]
+    tracked = subprocess.run(["git", "ls-files", *kinds],
                              cwd=ROOT, capture_output=True, text=True, check=False)  # fmt: skip
-    written = re.compile(rf"latecomer[-= ]v?{re.escape(version)}\b")
+    written = re.compile(rf"latecomer[-=_ ]v?{re.escape(version.rpartition('.')[0])}\b")
+    outputs = ("docs/dropin.md", "docs/calibration.md", "evidence/", "changelog.d/", "CHANGELOG.md")
     for name in tracked.stdout.split():
-        if name.startswith(("docs/dropin.md", "docs/calibration.md", "evidence/")):  # outputs
+        if name.startswith(outputs):
             continue
         assert not written.search((ROOT / name).read_text(encoding="utf-8")), name
 
@@ -70,11 +72,25 @@ def test_when_the_interface_may_break(new, old, may_break):
     assert release.check(new, old, "2030-01-02") is may_break
 
 
-def test_the_version_is_written(tmp_path):
+def copied(folder):
+    """What a release writes."""
     for name in ("CMakeLists.txt", "CITATION.cff", "CHANGELOG.md"):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, folder)
     for name in ("debian", "easybuild"):
-        shutil.copytree(ROOT / "packaging" / name, tmp_path / "packaging" / name)
+        shutil.copytree(ROOT / "packaging" / name, folder / "packaging" / name)
+
+
+def test_files_are_utf_8_in_any_locale(tmp_path):
+    copied(tmp_path)
+    code = "import pathlib, sys, release; release.written(pathlib.Path(sys.argv[1]), '7.8.9', '2030-01-02')"
+    words = ["-X", "warn_default_encoding", "-W", "error::EncodingWarning", "-c", code, tmp_path]
+    ended = subprocess.run([sys.executable, *words], cwd=ROOT / "packaging", capture_output=True,
+                           text=True, check=False)  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_version_is_written(tmp_path):
+    copied(tmp_path)
     same = release.version()
     for new, day in ((same, "2029-01-02"), ("7.8.9", "2030-01-02"), ("7.9.0", "2031-01-02")):
         release.written(tmp_path, new, day)
