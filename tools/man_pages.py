@@ -54,8 +54,10 @@ def _plain(text: str) -> str:
 
 
 def main(folder: Path, version: str) -> None:
-    """Write all pages into the folder."""
+    """Write all pages into the folder, which keeps none of verbs that are gone."""
     folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.1"):
+        old.unlink()
     for name, text in pages(version).items():
         (folder / name).write_text(text, encoding="utf-8")
 
