@@ -128,6 +128,21 @@ def test_preload_joins_what_is_preloaded_and_finds_programs_as_launchers_do(pref
     assert "latecomer: no command given; right would be" in refused.stderr
 
 
+@pytest.mark.parametrize("name", ["a b", "a:b", "ab"])
+def test_preload_in_a_folder_that_the_dynamic_linker_would_split_is_refused(tmp_path, name):
+    preload = tmp_path / name / "preload"
+    preload.parent.mkdir()
+    text = (ROOT / "packaging/module/preload.in").read_text()
+    preload.write_text(text.replace("@up@", "."))
+    preload.chmod(0o755)
+    done = subprocess.run([preload, "true"], text=True, capture_output=True, check=False)
+    if name == "ab":
+        assert done.returncode == 0
+    else:
+        assert done.returncode == 2
+        assert f"'{preload.parent}' is not usable; right would be a folder whose" in done.stderr
+
+
 # ---- Slurm's plug-in, with stand-ins for Slurm's functions
 
 STAND_INS = """
