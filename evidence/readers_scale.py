@@ -16,6 +16,7 @@ import resource
 import sys
 import tempfile
 import time
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,16 @@ def table(folder: Path, ranks: int, calls: int, form: str) -> None:
     (table_export.parquet if form == "parquet" else table_export.csv)(trace, folder / f"a.{form}")
 
 
+def write(folder: Path, options: argparse.Namespace) -> None:
+    """The files that are asked for."""
+    if options.format == "inspector":
+        lines(folder, options.megabytes)
+    elif options.format == "table":
+        table(folder, options.ranks, options.calls, options.form)
+    else:
+        dumps(folder, options.ranks, options.calls)
+
+
 def main() -> None:
     """One sentence."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -68,12 +79,12 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        if options.format == "inspector":
-            lines(folder, options.megabytes)
-        elif options.format == "table":
-            table(folder, options.ranks, options.calls, options.form)
-        else:
-            dumps(folder, options.ranks, options.calls)
+        # In a process of its own: what writing takes is no memory of reading.
+        writer = get_context("fork").Process(target=write, args=(folder, options))
+        writer.start()
+        writer.join()
+        if writer.exitcode:
+            sys.exit(f"the files could not be written: exit code {writer.exitcode}")
         size = sum(path.stat().st_size for path in folder.iterdir()) / 1e6
         began, processor = time.perf_counter(), time.process_time()
         trace = read(folder)

@@ -62,7 +62,8 @@ def _bench(run: int, options: argparse.Namespace) -> tuple[list[measured.Sample]
                  "--samples", str(samples)]  # fmt: skip
         command = [sys.executable, "-m", "latecomer", "bench", "--place", "lab", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        trouble = done.stderr.strip().splitlines()[-1] if done.returncode else ""
+        words = [f"exit code {done.returncode}", *done.stderr.strip().splitlines()[-1:]]
+        trouble = ": ".join(words) if done.returncode else ""
         try:
             return measured.read(samples).complete(), trouble
         except measured.SampleError as error:

@@ -86,3 +86,25 @@ def test_the_time_to_open_a_page_is_a_median(tmp_path, monkeypatch):
     ended = SimpleNamespace(stdout='data-ready="1"')
     monkeypatch.setattr(report_scale.subprocess, "run", lambda *_, **_more: ended)
     assert report_scale.opened(tmp_path / "page.html", tmp_path) == 3
+
+
+def test_the_memory_of_reading_is_not_that_of_writing():
+    program = (
+        "import readers_scale as scale\nwrite = scale.write\n"
+        "def heavy(folder, options):\n    held = b'x' * (600 << 20)\n    write(folder, options)\n"
+        "scale.write = heavy\nscale.main()\n"
+    )
+    words = ["-c", program, "table", "--ranks", "2", "--calls", "20"]
+    said = subprocess.run([sys.executable, *words], cwd=ROOT / "evidence", capture_output=True,
+                          text=True, check=True).stdout  # fmt: skip
+    assert "20 calls on 2 ranks" in said
+    assert float(said.split()[-2]) < 0.5, said
+
+
+def test_a_bench_that_ends_without_a_word_is_told(monkeypatch):
+    import soak
+
+    monkeypatch.setattr(sys, "argv", ["soak.py"])
+    ended = subprocess.CompletedProcess([], -9, "", "")
+    monkeypatch.setattr(soak.subprocess, "run", lambda *_, **__: ended)
+    assert soak._bench(1, soak._options()) == ([], "exit code -9")
