@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.trace import TraceError, read
-from latecomer.report.trace.otf2_export import otf2
+from latecomer.report.trace.otf2_export import lacking, otf2
 from table_helpers import polls
 from test_origin import apart, halo, handed_on, played, wavefront
 from test_otf2 import RANKS, write
@@ -53,6 +53,21 @@ def test_calls_without_events_are_waits_for_what_is_not_known(tmp_path):
     otf2(trace, tmp_path / "archive")
     again = read(tmp_path / "archive")
     assert len(again.others) == len(trace.others) + len(trace.messages.probes.side.rank)
+
+
+def test_messages_that_are_not_whole_are_not_written(tmp_path):
+    """And the run ends where the files were full, as in a table."""
+    trace = plain(played(wavefront, 3, 1))
+    full = trace.end.min() / 2
+    trace = replace(trace, until=full, messages=replace(trace.messages, until=0.1))
+    assert lacking(trace) == "the archive has no messages, since the trace lacks some of them"
+    trace = replace(trace, groups=[group.part(np.flatnonzero((group.exit < full).all(axis=1)))
+                                   for group in trace.groups])  # fmt: skip
+    otf2(trace, tmp_path / "archive")
+    again = read(tmp_path / "archive")
+    assert again.messages is None
+    assert again.calls == trace.calls > 0
+    np.testing.assert_allclose(again.end - again.begin, full - trace.begin, atol=3e-9)
 
 
 def an_archive(folder, events, size=2):

@@ -79,7 +79,7 @@ def test_csv_cells_are_numbers_or_empty():
 
 
 @pytest.mark.parametrize(("name", "cell"), [
-    ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@x", "'@x"), ("\t=1", "\ufffd=1"),
+    ("=1+1", "'=1+1"), ("+1", "'+1"), ("'=1", "''=1"), ("-1", "'-1"), ("@x", "'@x"), ("\t=1", "\ufffd=1"),
     ("a\x1b[2J", "a\ufffd[2J"),
 ])  # fmt: skip
 def test_csv_cells_are_no_formulas_and_have_no_control_characters(name, cell):

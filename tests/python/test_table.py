@@ -15,7 +15,7 @@ from latecomer.report.analysis.answer import answer_of, facts
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.summary import summary
 from latecomer.report.trace import TraceError, Words, read
-from latecomer.report.trace.table_export import COLUMNS, lacking
+from latecomer.report.trace.table_export import COLUMNS, group_names, lacking
 from test_origin import apart, halo, handed_on, played, wavefront
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
@@ -242,6 +242,23 @@ def test_a_name_that_says_so_is_of_a_packed_table(tmp_path, name, begin):
     np.testing.assert_allclose(again - again[0, 0], one - one[0, 0], atol=3e-9)
     path.unlink()
     assert export(made_up(), path).read_bytes() == raw  # no date and no name is in it
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_groups_of_any_names_come_back_apart(tmp_path, seed):
+    rng, words = np.random.default_rng(seed), Words()
+    names = ["".join(rng.choice(["a", "'", "=", "-", " #0", " #1"], rng.integers(0, 4)))
+             for _ in range(8)]  # fmt: skip
+    groups = [group_of(*arrivals_and_exits(3, 2), words, name=name) for name in names]
+    trace = trace_of(groups, words)
+    shown = group_names(trace)
+    assert len(set(shown)) == len(names), names
+    assert all(own == name for own, name in zip(shown, names, strict=True)
+               if name and names.count(name) == 1)  # fmt: skip
+    for end in ("csv", "jsonl"):
+        again = read(export(trace, tmp_path / f"a.{end}"))
+        assert sorted(group.name for group in again.groups) == sorted(shown), names
+        assert {len(group) for group in again.groups} == {3}
 
 
 def test_messages_that_are_not_whole_are_not_written(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # Halves of characters, which JSON can name alone: no file and no terminal takes them.
 HALVES = dict.fromkeys(range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}")
 # Texts of a trace are a program's. Control characters act on a terminal; those that format a text
@@ -17,12 +19,21 @@ CONTROL = HALVES | dict.fromkeys(
      *(each for first, last in _FORMATS for each in range(first, last + 1))],
     "\N{REPLACEMENT CHARACTER}",
 )  # fmt: skip
+_EXECUTED = re.compile("'*[=+@-]")
 
 
 def csv_cell(text: str) -> str:
-    """A text in a table's cell: spreadsheets execute cells that begin with = + - @."""
+    """A text in a table's cell: spreadsheets execute cells that begin with = + - @.
+
+    These get a quote before, as do texts that look as if they had one: `of_csv_cell` takes it off.
+    """
     text = plain(text)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
+    return f"'{text}" if _EXECUTED.match(text) else text
+
+
+def of_csv_cell(cell: str) -> str:
+    """The text of which `csv_cell` made the cell."""
+    return cell[1:] if cell.startswith("'") and _EXECUTED.match(cell) else cell
 
 
 def plain(text: str) -> str:

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_char_p, c_int, c_uint64, c_void_p
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ import numpy as np
 from ...base.whole_files import check_folder
 from .model import Messages, Trace, TraceError, rows_of
 from .otf2_archive import NAMES, ROOTED, module
+from .table_export import NO_MESSAGES, ends, has_all_messages
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +39,8 @@ def otf2(trace: Trace, folder: Path) -> None:
     if folder.exists():
         raise TraceError("the folder of an OTF2 archive exists", folder, "name a new one")
     library = module(folder)
+    if not has_all_messages(trace):
+        trace = replace(trace, messages=None)
     there = folder.absolute().parent
     there.mkdir(parents=True, exist_ok=True)
     check_folder("an archive", there, folder)
@@ -68,7 +72,9 @@ def lacking(trace: Trace) -> str:
     cut = sum(int((~group.whole()).sum()) for group in trace.groups)
     parts = [f"{beside:,} non-blocking collectives"] if beside else []
     parts += [f"{cut:,} collectives of which not all ranks are known"] if cut else []
-    return f"the archive lacks {' and '.join(parts)}" if parts else ""
+    said = [f"the archive lacks {' and '.join(parts)}"] if parts else []
+    said += [] if has_all_messages(trace) else [f"the archive has {NO_MESSAGES}"]
+    return "; ".join(said)
 
 
 @contextmanager
@@ -160,7 +166,7 @@ class _Archive:
 
     def write(self) -> None:
         """All events: a rank's calls in the order of time, none before the one before has ended."""
-        begin, end = (_ticks(times, nothing=-1) for times in (self.trace.begin, self.trace.end))
+        begin, end = (_ticks(times, nothing=-1) for times in (self.trace.begin, ends(self.trace)))
         for rank, location in enumerate(self.locations):
             writer = self.out.event_writer_from_location(location)
             free = max(begin[rank], 0)

@@ -34,6 +34,7 @@ COLUMNS = {
 }  # fmt: skip
 _STRETCH = 4096  # calls at once
 _MESSAGES = "messages"
+NO_MESSAGES = "no messages, since the trace lacks some of them"
 
 
 def csv(trace: Trace, file: Path) -> None:
@@ -76,9 +77,12 @@ def parquet(trace: Trace, file: Path) -> None:
 
 def lacking(trace: Trace) -> str:
     """A sentence of what a table does not hold of a trace; "": it holds what answers rest on."""
-    if trace.messages is not None and np.isfinite(trace.messages.until):
-        return "the table has no messages, since the trace lacks some of them"
-    return ""
+    return "" if has_all_messages(trace) else f"the table has {NO_MESSAGES}"
+
+
+def has_all_messages(trace: Trace) -> bool:
+    """Tell if no message is missing of those that the trace has, if it has any."""
+    return trace.messages is None or bool(np.isinf(trace.messages.until))
 
 
 def _columns(trace: Trace) -> list[str]:
@@ -87,7 +91,12 @@ def _columns(trace: Trace) -> list[str]:
 
 
 def _talks(trace: Trace) -> bool:
-    return trace.messages is not None and not lacking(trace)
+    return trace.messages is not None and has_all_messages(trace)
+
+
+def ends(trace: Trace) -> NDArray[np.float64]:
+    """When each rank ended, or the files were full: later waiting would pass for computation."""
+    return np.minimum(trace.end, trace.until)
 
 
 def _tables(trace: Trace) -> Iterator[Table]:
@@ -108,9 +117,15 @@ def group_names(trace: Trace) -> list[str]:
     names = []
     for groups in (trace.groups, trace.overlapping):
         counts = Counter(group.name for group in groups)
-        names += [group.name if group.name and counts[group.name] == 1
-                  else f"{group.name or 'unnamed communicator'} #{at}"
-                  for at, group in enumerate(groups)]  # fmt: skip
+        taken = set(counts)
+        for at, group in enumerate(groups):
+            name = group.name
+            if not name or counts[name] > 1:
+                name = f"{name or 'unnamed communicator'} #{at}"
+                while name in taken:
+                    name += "'"
+                taken.add(name)
+            names.append(name)
     return names
 
 
@@ -133,13 +148,9 @@ def _table(count: int, **columns: Any) -> Table:
 
 
 def _runs(trace: Trace) -> Table:
-    """When each rank began and ended, its host, and the error of its clock.
-
-    The run ends where the files were full: later waiting would be taken for computation.
-    """
-    leave = np.minimum(trace.end, trace.until)
+    """When each rank began and ended, its host, and the error of its clock."""
     return _table(trace.ranks, operation=RUN, rank=list(range(trace.ranks)), host=trace.hosts,
-                  arrive=trace.begin, leave=leave, clock_error=trace.clock_error)  # fmt: skip
+                  arrive=trace.begin, leave=ends(trace), clock_error=trace.clock_error)  # fmt: skip
 
 
 def calls_of(trace: Trace, group: Group, name: str) -> Iterator[Table]:

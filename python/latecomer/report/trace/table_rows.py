@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...base import regular_files
-from ...base.printable import HALVES
+from ...base.printable import HALVES, of_csv_cell
 from . import files, profiles_of_sums
 from .contradictions import SAME_CLOCK
 from .events import MOST_RANKS
@@ -55,7 +55,6 @@ _RIGHT = ("right would be a table with the columns rank, operation, group, seque
           "names them, as JSON lines or as Parquet")  # fmt: skip
 _UNIT = ("times that are no seconds are in columns named so: arrive_ns, arrive_us or arrive_ms, "
          "and so for leave")  # fmt: skip
-_QUOTED = ("'=", "'+", "'-", "'@")
 
 
 class Rows:
@@ -183,7 +182,7 @@ class Rows:
             values = [each if isinstance(each, (str, int, type(None))) else 0.5 for each in values]
             places = dict.fromkeys(values, 0)
         for each in places:
-            places[each] = self._place(each[1:] if quoted and each.startswith(_QUOTED) else each)
+            places[each] = self._place(of_csv_cell(each) if quoted else each)
         found = np.fromiter(map(places.__getitem__, values), np.int32, len(values))
         return found, found == -2
 
