@@ -31,6 +31,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -70,7 +71,7 @@ class Counts:
 
 def cpp_files() -> list[str]:
     """The C and C++ files that are formatted and checked."""
-    tops = [ROOT / top for top in (*SOURCES, "include")]
+    tops = [ROOT / top for top in SOURCES]
     found = [path for top in tops for kind in ("*.[ch]pp", "*.h") for path in top.rglob(kind)]
     return [str(path) for path in sorted(found)]
 
@@ -188,6 +189,13 @@ def number(pattern: str, text: str) -> int:
     return sum(int(found) for found in re.findall(pattern, text))
 
 
+def left_early(output: str) -> bool:
+    """Tell whether a shard of GoogleTest's left in the middle, as by a signal."""
+    begun, ended = (len(re.findall(rf"^\[=+\] {word}", output, re.M))
+                    for word in ("Running ", ".* ran\\."))  # fmt: skip
+    return ended < begun
+
+
 SUMS = r"^(?:\d+: )?(?:=+ )?\d+ (?:passed|failed|skipped|error|deselected|xfailed|xpassed).*$"
 
 
@@ -199,9 +207,7 @@ def count(suite: Suite, code: int, output: str) -> Counts:
         counts = Counts(number(r"\[  PASSED  \] (\d+) test", output),
                         number(r"\[  FAILED  \] (\d+) test", output),
                         number(r"\[  SKIPPED \] (\d+) test", output))  # fmt: skip
-        begun, ended = (len(re.findall(rf"^\[=+\] {word}", output, re.M))
-                        for word in ("Running ", ".* ran\\."))  # fmt: skip
-        code = code or int(ended < begun)  # a shard that left in the middle
+        code = code or int(left_early(output))
     else:
         # Not in what tests print, as in "rank 1 failed in call 2"; ctest numbers its lines.
         sums = "\n".join(re.findall(SUMS, output, re.M))
@@ -228,6 +234,19 @@ def wait(running: subprocess.Popen[bytes]) -> tuple[int, float]:
     return running.returncode, usage.ru_utime + usage.ru_stime
 
 
+RUNNING: set[int] = set()  # programs, each in a session of its own, which no terminal interrupts
+STARTING = threading.Lock()  # never held by the main thread, in which signals are handled
+
+
+def interrupted(number: int, _: object) -> None:
+    """Ends what runs, and this program."""
+    with STARTING:
+        for group in tuple(RUNNING):
+            with suppress(ProcessLookupError):
+                os.killpg(group, signal.SIGTERM)
+        os._exit(128 + number)
+
+
 def execute(
     command: list[str], deadline_s: float, variables: dict[str, str] | None = None
 ) -> Ended:
@@ -235,10 +254,12 @@ def execute(
     busy machine one that still prints is slow, and not stuck."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), **(variables or {})}
     try:
-        running = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+        with STARTING:
+            running = subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            RUNNING.add(running.pid)
     except OSError as error:
         return Ended(127, f"{command[0]}: {error.strerror}")
     output = bytearray()
@@ -253,6 +274,7 @@ def execute(
             os.killpg(running.pid, signal.SIGKILL)
             output += f"\nprinted nothing for {deadline_s:.0f} s, and was ended".encode()
         code, cpu_s = wait(running)
+    RUNNING.discard(running.pid)
     code = 124 if code == -signal.SIGKILL else code
     return Ended(code, output.decode(errors="replace"), cpu_s)
 
@@ -286,7 +308,9 @@ PRINTING = threading.Lock()
 
 def once_more(suite: Suite, output: str) -> tuple[list[str], str]:
     """The command that runs what failed in a suite again, and what that is in words."""
-    if suite.counts == "gtest":
+    # Where a shard left early or a sanitizer spoke, not all that failed has a name.
+    nameless = left_early(output) or re.search(r"(?:ERROR|WARNING): \w+Sanitizer", output)
+    if suite.counts == "gtest" and not nameless:
         names = sorted(set(re.findall(r"\[  FAILED  \] ([\w/]+\.[\w/]+)", output)))
         if names:
             kept = [word for word in suite.command if not word.startswith("--gtest_filter=")]
@@ -391,11 +415,13 @@ def main() -> int:
     chosen = choose(sys.argv[1:])
     places = ("alone", "first", "low")
     alone, first, low = ([each for each in chosen if each.place == at] for at in places)
-    total = run_lane(alone)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupted)
     with ThreadPoolExecutor(2) as pool:
+        total = pool.submit(run_lane, alone).result()
         for counts in pool.map(run_lane, (first, low)):
             total.add(counts)
-    settle(total)
+        pool.submit(settle, total).result()
     skipped = f", {total.skipped} skipped" if total.skipped else ""
     unsteady = f", {total.unsteady} unsteady" if total.unsteady else ""
     print(f"{total.passed} passed, {total.failed} failed{skipped}{unsteady}")

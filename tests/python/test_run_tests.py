@@ -1,7 +1,10 @@
 """The runner of all suites: what failed is run again alone, and silence is what a deadline is of."""
 
 import re
+import signal
+import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -101,6 +104,18 @@ def test_only_the_failed_cases_run_again(tmp_path):
     assert run_tests.once_more(suite, output)[0] == suite.command
 
 
+@pytest.mark.parametrize("more", [
+    "[==========] Running 2 tests from 1 test suite.\n[ RUN      ] C.D\n",  # it ended by a signal
+    "==7==ERROR: LeakSanitizer: detected memory leaks\n", "WARNING: ThreadSanitizer: data race\n",
+])  # fmt: skip
+def test_what_failed_without_a_name_is_not_forgotten_beside_what_has_one(more):
+    suite = Suite("core", ["core_tests"], "gtest")
+    ran = ("[==========] Running 1 test from 1 test suite.\n[  FAILED  ] A.B (1 ms)\n"
+           "[==========] 1 test from 1 test suite ran. (1 ms total)\n")  # fmt: skip
+    assert run_tests.once_more(suite, ran) == (["core_tests", "--gtest_filter=A.B"], "A.B")
+    assert run_tests.once_more(suite, ran + more) == (["core_tests"], "core")
+
+
 SHARD = """
 import os, signal
 print("[==========] Running 2 tests from 1 test suite.", flush=True)
@@ -133,6 +148,34 @@ def test_a_deadline_is_of_silence(tmp_path):
     code, output, _ = silent.result()
     assert code == 124
     assert output == "x\n\nprinted nothing for 5 s, and was ended"
+
+
+INTERRUPTED = """
+import pathlib, sys
+sys.path.append(sys.argv[1])
+import run_tests
+run_tests.ROOT = pathlib.Path(sys.argv[2])
+sleeps = ["sh", "-c", "echo $$; echo $$ > {}; sleep 3600"]
+run_tests.suites = lambda: [run_tests.Suite(place, [*sleeps[:2], sleeps[2].format(place)],
+                                            place=place) for place in ("first", "low")]
+sys.argv[1:] = []
+run_tests.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_ends_all_that_runs(tmp_path, number):
+    program = [*python(INTERRUPTED), str(ROOT / "tools"), str(tmp_path)]
+    files = [tmp_path / "first", tmp_path / "low"]
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL) as running:
+        while not all(each.exists() and each.read_text().endswith("\n") for each in files):
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.send_signal(number)
+        assert running.wait() == 128 + number
+    for each in files:
+        while Path("/proc", each.read_text().strip()).exists():
+            time.sleep(0.05)
 
 
 def test_a_command_that_cannot_start_is_told():
