@@ -16,6 +16,8 @@ from pathlib import Path
 from tidy import ROOT, sources_of
 
 BUILD = ROOT / "build" / "release"
+# With a word behind each: headers that CMake has read before each file hide those that are missing.
+LEFT_OUT = ("-o", "-include")
 
 
 def commands() -> list[list[str]]:
@@ -26,8 +28,8 @@ def commands() -> list[list[str]]:
         words = shlex.split(each["command"])
         if "Unity" not in unit.parts or "-o" not in words:
             continue
-        at = words.index("-o")
-        kept = [word for word in [*words[:at], *words[at + 2 :]] if word not in ("-c", str(unit))]
+        kept = [word for before, word in zip(["", *words], words, strict=False)
+                if before not in LEFT_OUT and word not in (*LEFT_OUT, "-c", str(unit))]  # fmt: skip
         for source in sources_of(unit):
             if ROOT / "src" in source.parents:
                 found.setdefault(source, [*kept, "-fsyntax-only", str(source)])

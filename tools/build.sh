@@ -10,8 +10,11 @@ shift 3
 
 build() {
   local configure=(--preset "$preset" "$@")
-  # An interrupted first run leaves a cache that CMake cannot use.
-  cmake "${configure[@]}" || cmake --fresh "${configure[@]}" || exit 1
+  cmake "${configure[@]}" || {
+    # An interrupted first run leaves a cache that CMake cannot use. Before 3.24 it has no --fresh.
+    rm -rf "build/$preset/CMakeCache.txt" "build/$preset/CMakeFiles"
+    cmake "${configure[@]}"
+  } || exit 1
   cmake --build --preset "$preset" --target "${targets[@]}" -j "$jobs"
 }
 

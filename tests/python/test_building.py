@@ -1,16 +1,22 @@
-"""tools/build.sh: in batches, and one by one where that fails; tools/with_progress.sh: how far."""
+"""tools/build.sh: in batches, and one by one where that fails; tools/with_progress.sh: how far;
+tools/alone.py: each source of a batch by itself."""
 
+import json
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 BUILD = Path(__file__).parents[2] / "tools" / "build.sh"
 PROGRESS = BUILD.parent / "with_progress.sh"
+sys.path.append(str(BUILD.parent))
+import alone  # noqa: E402
 
 # Stands in for CMake: building fails unless it was configured as `passes` says.
 FAKE = """#!/bin/sh
@@ -42,6 +48,28 @@ def test_what_fails_in_batches_is_built_one_by_one(tmp_path, monkeypatch, passes
         )
     ]
     assert ("one by one" in done.stdout) == (len(configured) == 2)
+
+
+OLD = """#!/bin/sh
+case "$*" in
+*--fresh*) exit 2;;  # as CMake 3.22 and 3.23
+--preset*) [ ! -e build/asan/CMakeCache.txt ] && [ ! -e build/asan/CMakeFiles ];;
+esac
+"""
+
+
+def test_a_cache_that_cmake_cannot_use_is_made_anew(tmp_path, monkeypatch):
+    clone, cache = tmp_path / "a clone", tmp_path / "a clone" / "build" / "asan"
+    (clone / "tools").mkdir(parents=True)
+    shutil.copy(BUILD, clone / "tools")
+    (cache / "CMakeFiles").mkdir(parents=True)
+    (cache / "CMakeCache.txt").touch()
+    (cache / "a.o").touch()
+    (tmp_path / "cmake").write_text(OLD)
+    (tmp_path / "cmake").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    subprocess.run([clone / "tools" / "build.sh", "asan", "core_tests", "2"], check=True)
+    assert [each.name for each in cache.iterdir()] == ["a.o"]
 
 
 # Stands in for a build: it goes on when the test has seen what it waits for.
@@ -104,3 +132,44 @@ def test_an_interrupted_build_ends_at_once(tmp_path):
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does
     running.communicate()
     assert running.returncode != 0
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler")
+def test_a_source_that_lacks_an_include_does_not_compile_alone(tmp_path, monkeypatch, capfd):
+    """Neither another one of its batch nor what CMake has read before each file stands in."""
+    folder, unit, head = tmp_path / "src", tmp_path / "Unity" / "unit.cxx", tmp_path / "head.hxx"
+    for each in (folder, unit.parent):
+        each.mkdir()
+    (folder / "good.cpp").write_text("#include <vector>\nstd::vector<int> a;\n")
+    (folder / "bad.cpp").write_text("std::vector<int> b;\n")
+    unit.write_text("".join(f'#include "{folder}/{name}.cpp"\n' for name in ("good", "bad")))
+    head.write_text("#include <vector>\n")
+    command = f"c++ -std=c++20 -Winvalid-pch -include {head} -o unit.o -c {unit}"
+    subprocess.run(command.split(), cwd=tmp_path, check=True)
+    (tmp_path / "compile_commands.json").write_text(
+        json.dumps([{"file": str(unit), "command": command}])
+    )
+    monkeypatch.setattr(alone, "ROOT", tmp_path)
+    monkeypatch.setattr(alone, "BUILD", tmp_path)
+    assert alone.main() == 1
+    said = capfd.readouterr()
+    assert said.out == "2 sources, 1 do not compile alone\n"
+    assert "bad.cpp" in said.err
+    assert "good.cpp" not in said.err
+
+
+@pytest.mark.parametrize(("kind", "wrapper", "launcher"), [
+    ("openmpi", "mpicc.openmpi", "mpirun.openmpi"),
+    ("openmpi", "/opt/mpicc 5/bin/mpicc", "/opt/mpicc 5/bin/mpirun"),
+    ("mpich", "/opt/mpicc/mpicc.mpich", "/opt/mpicc/mpiexec.mpich"),
+])  # fmt: skip
+def test_the_launcher_of_a_family_lies_beside_its_wrapper(tmp_path, kind, wrapper, launcher):
+    text = (BUILD.parents[1] / "tests" / "mpi" / "CMakeLists.txt").read_text()
+    (function,) = re.findall(r"(?ms)^function\(latecomer_mpi_launcher .*?^endfunction\(\)\n", text)
+    script = tmp_path / "launcher.cmake"
+    script.write_text(f'{function}latecomer_mpi_launcher(a found)\nmessage("${{found}}")\n')
+    given = [f"-DLATECOMER_MPI_KIND_a={kind}", f"-DLATECOMER_MPI_WRAPPER_a={wrapper}"]
+    said = subprocess.run(
+        ["cmake", *given, "-P", script], text=True, capture_output=True, check=True
+    )
+    assert launcher in said.stderr.strip().split(";")
