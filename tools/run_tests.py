@@ -72,7 +72,7 @@ class Counts:
 def cpp_files() -> list[str]:
     """The C and C++ files that are formatted and checked."""
     tops = [ROOT / top for top in SOURCES]
-    found = [path for top in tops for kind in ("*.[ch]pp", "*.h") for path in top.rglob(kind)]
+    found = [path for top in tops for kind in ("*.[ch]pp", "*.[ch]") for path in top.rglob(kind)]
     return [str(path) for path in sorted(found)]
 
 

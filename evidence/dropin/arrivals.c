@@ -7,7 +7,8 @@
  *
  * ARRIVALS=KIND:RANK:MICROSECONDS:SEED. Kinds: `last`, this rank sleeps; `first`, all others sleep;
  * `random`, each rank sleeps for a time of its own up to the one given. In each kind a rank sleeps
- * before one call of four, on average. It knows no MPI: arguments are passed on as machine words. */
+ * before one call of four, on average. It knows no MPI: arguments are passed on as machine words.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -77,14 +78,14 @@ static function next(const char* name) {
 #define WORDS8 WORDS7, h
 #define WORDS9 WORDS8, i
 
-#define LATE(name, words)                                             \
-  long name(TYPES##words);                                            \
-  long name(TYPES##words) {                                           \
-    static _Atomic(function) known;                                   \
-    function to = atomic_load(&known);                                \
-    if (to == NULL) atomic_store(&known, to = next(#name));           \
-    arrive();                                                         \
-    return ((long (*)(TYPES##words))to)(WORDS##words);                \
+#define LATE(name, words)                                   \
+  long name(TYPES##words);                                  \
+  long name(TYPES##words) {                                 \
+    static _Atomic(function) known;                         \
+    function to = atomic_load(&known);                      \
+    if (to == NULL) atomic_store(&known, to = next(#name)); \
+    arrive();                                               \
+    return ((long (*)(TYPES##words))to)(WORDS##words);      \
   }
 /* A function in C, and in Fortran with one more argument. */
 #define LATE_IN_BOTH(name, words, fortran, fortran_words) \

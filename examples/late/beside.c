@@ -61,9 +61,10 @@ int main(int argc, char** argv) {
   pthread_join(beside, NULL);
   MPI_Reduce(mine, sums, 3, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   if (rank == 0) {
-    printf("%d steps in %.3f s; early ranks took %.1f %% of a core in all-reduces; "
-           "computed beside them: %.0f a second\n",
-           steps, elapsed, 100 * sums[1] / sums[0], sums[2] / elapsed);
+    printf(
+        "%d steps in %.3f s; early ranks took %.1f %% of a core in all-reduces; "
+        "computed beside them: %.0f a second\n",
+        steps, elapsed, 100 * sums[1] / sums[0], sums[2] / elapsed);
   }
   return MPI_Finalize();
 }

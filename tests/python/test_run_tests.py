@@ -51,6 +51,15 @@ def test_what_passes_alone_is_unsteady_and_kept(tmp_path, capsys):
     assert "== unsteady: once: passed alone" in capsys.readouterr().out
 
 
+def test_each_source_is_formatted_once(tmp_path):
+    files = [tmp_path / top / f"a.{end}" for top in run_tests.SOURCES
+             for end in ("c", "cpp", "h", "hpp")]  # fmt: skip
+    for file in files:
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+    assert run_tests.cpp_files() == sorted(map(str, files))
+
+
 def test_of_a_suite_of_pytest_only_what_failed_runs_once_more(tmp_path):
     """The suites' own options print the names of what failed."""
     (python_suite,) = (each for each in run_tests.suites() if each.name == "python")
