@@ -36,10 +36,6 @@ constexpr double kTimes = 5;
 
 int size_of(std::size_t bytes) { return static_cast<int>(bytes); }
 
-bool synchronises(std::string_view collective) {
-  return std::ranges::find(kSynchronising, collective) != kSynchronising.end();
-}
-
 class Matching {
  public:
   Matching(MPI_Comm comm, const ClockModel& clock, Seconds clock_error)
@@ -264,7 +260,7 @@ class Matching {
 
   void add_up() {
     const auto ranks = static_cast<std::size_t>(ranks_);
-    std::vector<double> sums(4 * ranks);
+    std::vector<double> sums(5 * ranks);
     std::uint64_t known = 0;
     double used = 0;
     for (const auto& [key, group] : groups_) {
@@ -277,6 +273,7 @@ class Matching {
           sums[ranks + rank] += group.weight * waits.moving[i];
           sums[2 * ranks + rank] += group.weight * waits.cost[i];
           sums[3 * ranks + rank] += waits.last[i];
+          sums[4 * ranks + rank] += group.weight * waits.squares[i];
         }
       }
     }
@@ -289,6 +286,7 @@ class Matching {
     all_.moving = part(1);
     all_.cost = part(2);
     all_.last = part(3);
+    all_.squares = part(4);
     all_.calls = summed(known);
     all_.all_calls = summed(all_.all_calls);
     const double left = summed(static_cast<double>(made_)) - summed(used);

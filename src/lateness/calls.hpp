@@ -19,6 +19,10 @@ inline constexpr std::array<std::string_view, 8> kSynchronising = {
     "allreduce", "allgather", "allgatherv",     "alltoall",
     "alltoallv", "barrier",   "reduce_scatter", "reduce_scatter_block"};
 
+[[nodiscard]] inline bool synchronises(std::string_view collective) {
+  return std::ranges::find(kSynchronising, collective) != kSynchronising.end();
+}
+
 /// Those of which no part alone can be empty.
 inline constexpr std::array<std::string_view, 4> kNeverEarly = {"allreduce", "allgather",
                                                                 "alltoall", "barrier"};

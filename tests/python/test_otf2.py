@@ -80,7 +80,7 @@ def test_an_archive_comes_back(tmp_path):
 
 
 def test_the_report_of_an_archive(tmp_path, capsys):
-    folder = write(tmp_path / "archive")
+    folder = write(tmp_path / "archive", late=0.02)
     page = tmp_path / "page.html"
     assert run(["report", str(folder), "--html", str(page), "--budget", "0"]) == 0
     assert "Rank 1 on host node0" in capsys.readouterr().out

@@ -129,6 +129,16 @@ std::string json(const std::vector<double>& numbers) {
   return json_list(numbers, [](double number) { return format_number(number); });
 }
 
+/// As many calls of equal cost would make each rank's cost.
+std::vector<double> equal_calls(const JobWaits& waits) {
+  std::vector<double> calls;
+  for (std::size_t rank = 0; rank < waits.cost.size(); ++rank) {
+    const double squares = waits.squares[rank];
+    calls.push_back(squares > 0 ? waits.cost[rank] * waits.cost[rank] / squares : 0);
+  }
+  return calls;
+}
+
 }  // namespace
 
 /// What handled calls cannot have lost: the time inside calls. What they cannot have saved, as far
@@ -184,6 +194,7 @@ std::string json(const JobSummary& job) {
          ",\"skipped_s\":" + (waits.skipped >= 0 ? format_number(waits.skipped) : "null") +
          ",\"clock_error_s\":" + format_number(job.clock_error) +
          ",\"waited_s\":" + json(waits.waiting) + ",\"cost_s\":" + json(waits.cost) +
+         ",\"equal_calls\":" + json(equal_calls(waits)) +
          ",\"hosts\":" + json_list(job.hosts, host) +
          ",\"places\":" + json_list(waits.places, place) + '}';
 }
@@ -231,6 +242,7 @@ void Waits::add(std::span<const Seconds> arrivals, std::span<const Seconds> exit
   add_to(waiting, part(3));
   add_to(moving, part(4));
   add_to(cost, part(5));
+  for (std::size_t rank = 0; rank < ranks; ++rank) squares[rank] += part(5)[rank] * part(5)[rank];
   add_to(lateness, part(6));
   if (came_last >= 0) ++last[static_cast<std::size_t>(came_last)];
 }
@@ -240,6 +252,7 @@ void Waits::remove(const Waits& other) {
   subtract(waiting, other.waiting);
   subtract(moving, other.moving);
   subtract(cost, other.cost);
+  subtract(squares, other.squares);
   subtract(lateness, other.lateness);
   subtract(last, other.last);
 }

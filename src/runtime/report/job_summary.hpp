@@ -36,6 +36,7 @@ struct JobWaits {
   std::vector<Seconds> moving;
   std::vector<Seconds> cost;
   std::vector<double> last;     // calls in which a rank came last
+  std::vector<double> squares;  // of its cost in each call
   std::uint64_t calls = 0;      // whose arrivals are known, each counted once
   std::uint64_t all_calls = 0;  // of the same communicators: those are a sample if it is more
   std::uint64_t unmatched = 0;  // calls of all ranks that not all others are known to have made
@@ -82,7 +83,7 @@ struct JobSummary {
 /// Sums over calls of the same ranks, by their place.
 struct Waits {
   explicit Waits(std::size_t ranks = 0)
-      : waiting(ranks), moving(ranks), cost(ranks), lateness(ranks), last(ranks) {}
+      : waiting(ranks), moving(ranks), cost(ranks), squares(ranks), lateness(ranks), last(ranks) {}
 
   /// Adds a call of at least one rank. Times are those of one clock; `ready` as in
   /// lateness/calls.hpp. `by_all`: nobody can leave the call before all have entered it, whatever
@@ -97,6 +98,7 @@ struct Waits {
   std::vector<Seconds> waiting;
   std::vector<Seconds> moving;
   std::vector<Seconds> cost;      // that the others waited for it
+  std::vector<double> squares;    // of its cost in each call
   std::vector<Seconds> lateness;  // after the median arrival, or the other of two; negative: before
   std::vector<double> last;       // calls in which it alone came last
 };

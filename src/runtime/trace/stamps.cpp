@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "lateness/calls.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/trace/recorder.hpp"
 
@@ -57,7 +58,7 @@ void relate(Kept& all, Members& fresh) {
 std::int64_t ready(const Kept& all, const Members& members, const Stamp& stamp) {
   const Moment* last = &all.begin;
   for (const Members* const each : members.within) {
-    if (each->last.exit > last->exit) last = &each->last;
+    if (each->together.exit > last->exit) last = &each->together;
   }
   if (last->thread != &inside) return stamp.arrival;
   return std::clamp(stamp.arrival - (inside - last->inside), std::min(last->exit, stamp.arrival),
@@ -145,7 +146,7 @@ void add(CommState& state, std::string_view collective, Stamp stamp) try {
   if (Members* const members = own.members()) {
     stamp.ready = ready(all, *members, stamp);
     inside += stamp.exit - stamp.arrival;
-    members->last = {stamp.exit, inside, &inside};
+    if (synchronises(collective)) members->together = {stamp.exit, inside, &inside};
   }
   all.stamps -= own.kept().size();
   own.add(stamp);

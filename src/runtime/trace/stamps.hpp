@@ -41,7 +41,7 @@ struct Members {
   std::vector<std::int32_t> ranks;  // of MPI_COMM_WORLD, -1 for others
   std::vector<std::int32_t> sorted;
   std::vector<const Members*> within;  // those that hold all of these, and these themselves
-  Moment last;                         // of their calls
+  Moment together;                     // the end of the last call in which all wait for all
   std::uint64_t unnamed = 0;           // communicators with these members, so far
 };
 

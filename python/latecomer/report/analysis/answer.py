@@ -104,7 +104,7 @@ def _by_times(facts: Facts) -> str:
     if facts.moving >= CLEAR * facts.waiting:
         return "files" if _on_files(facts) else "moving"
     if facts.late:
-        return "host" if facts.host else "rank"
+        return "few" if facts.few else "host" if facts.host else "rank"
     return "place" if facts.one_place else "spread"
 
 
@@ -132,10 +132,13 @@ def subject(facts: Facts) -> tuple[str, str, str]:
         return "Nobody", "", f"is named: {facts.unknown}."
     if not facts.late:
         return "Nobody in particular", "", "is late."
+    late = (
+        "came late, in so few calls that it may be chance." if facts.few else f"{_be(facts)} late."
+    )
     if facts.host and (hosts := _hosts_of(facts)):
-        return f"The {len(facts.late)} ranks on host {hosts[0]}", "", "are late."
+        return f"The {len(facts.late)} ranks on host {hosts[0]}", "", late
     who = f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}"
-    return who, _on_hosts(facts), f"{_be(facts)} late."
+    return who, _on_hosts(facts), late
 
 
 def _hosts_of(facts: Facts) -> list[str]:
@@ -169,7 +172,7 @@ def shorter(facts: Facts) -> str:
 def place_share(facts: Facts) -> str:
     """As in "nearly all of its cost"."""
     share = facts.place_share
-    part = "most" if share is None else "nearly all" if share >= 0.9 else percent(share)
+    part = "most" if share is None else "nearly all" if round(share, 4) >= 0.9 else percent(share)
     whole = "of the waiting"
     if facts.late:
         whole = "of their cost" if _many(facts) else "of its cost"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,11 +21,27 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+CHANCE = 0.05  # of naming somebody where all ranks are alike; 7 % if calls are exponential
 _MOST = 4  # ranks that are named one by one
 _SMALL = 16  # members
 _LITTLE = 0.05  # of what the rank waits that waits longest
 _UNKNOWN = frozenset({"", "?"})  # names of hosts
 _HALF = 0.5  # of the cost: less is no place for it
+
+
+def may_be_chance(
+    late: Sequence[int], sums: Floats, squares: Floats, hosts: Sequence[str] = ()
+) -> bool:
+    """True if as many ranks, or a host, often stand out like these though all ranks are alike.
+
+    `sums`, `squares`: of what each rank cost in each call. They tell how many calls of equal cost
+    that were; in each of them it might as well have been others. `hosts`: of all ranks, if a host
+    is named.
+    """
+    count = len(sums)
+    calls = max((sums[rank] ** 2 / squares[rank] for rank in late if squares[rank] > 0), default=0)
+    choices = len(set(hosts)) if hosts else math.comb(count, len(late))
+    return bool(late) and choices * (len(late) / count) ** calls > CHANCE
 
 
 def late_ranks(

@@ -13,7 +13,7 @@ from ...base.printable import plain
 from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import Hang, Trace, ranks_said
-from .blame import late_ranks, one_place, place_of, stands_out, waiters
+from .blame import late_ranks, may_be_chance, one_place, place_of, stands_out, waiters
 from .events import OTHER_CALLS
 from .origin import Origin
 from .stopped_ranks import remark as remark_on_stopped
@@ -59,6 +59,7 @@ class Facts:
     late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
     hosts: Sequence[str] = ()  # of `late`
     host: bool = False  # `late` are the ranks of one host, which is named instead
+    few: bool = False  # they are late in so few calls that it may be chance
     last_share: float | None = None  # of the calls in which the first of `late` came last ...
     calls: int = 0  # ... of so many
     cost: float | None = None  # what the others waited for `late`, a sum ...
@@ -123,8 +124,9 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
     if not known or ranks.cost[late].sum() < FLOOR * common.run:
         late, host = [], False
     where = place_of(found, late)
+    few = may_be_chance(late, ranks.cost, ranks.squares, trace.hosts if host else ())
     named = replace(common, late=late, host=host, hosts=[trace.hosts[rank] for rank in late],
-                    place=where.name if where else "",
+                    few=few, place=where.name if where else "",
                     place_share=where.share if where else None,
                     one_place=not late and one_place(found))  # fmt: skip
     if late:
@@ -139,15 +141,19 @@ def facts(found: Lateness, *, run_command: str = "") -> Facts:
 
 
 def ended_early(told: Facts, trace: Trace) -> Facts:
-    """The same, with the ranks that did not come to the end, where nobody is named: a job that was
-    ended by something else."""
+    """The same, with the ranks that did not come to the end. Where nobody is named, something else
+    ended the job."""
     not_read = told.unknown and told.unclear != "odd"
-    if not trace.unended or told.late or not_read or told.hang:
+    if not trace.unended or not_read or told.hang:
         return told
     who = ranks_said(list(trace.unended)) if len(trace.unended) < trace.ranks else "no rank"
     goal = "the end of the program" if trace.of_device else "MPI_Finalize"
     did = "reached" if who == "no rank" else "did not reach"
-    return replace(told, early=f"{who} {did} {goal}", ended=tuple(trace.unended))
+    early = f"{who} {did} {goal}"
+    if told.late:
+        said = f"{early[0].upper()}{early[1:]}: this is about the time before."
+        return replace(told, saved=None, remarks=[said, *told.remarks])
+    return replace(told, early=early, ended=tuple(trace.unended))
 
 
 def _on_files(found: Lateness) -> float:
@@ -207,12 +213,14 @@ def _facts_of_origin(found: Lateness, begun: Origin, common: Facts) -> Facts:
         # Their team may end before others do.
         if max(graph.earlier(ahead, graph.team == graph.team[rank]) for rank in late) < least:
             late, host = [], False
-    named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late],
+    few = may_be_chance(late, begun.excess, begun.squares(), hosts if host else ())
+    named = replace(common, late=late, host=host, hosts=[hosts[rank] for rank in late], few=few,
                     remarks=[*_handed_on(begun, late, common.run), *common.remarks])  # fmt: skip
     if late and (where := begun.place(late)):
         place, share = where
         # Algorithms of latecomer take longer without the lateness that they use: see `simulated`.
         clear = begun.graph.unclear[0] <= TRUSTED and not found.trace.handled and saved >= least
+        clear = clear and found.trace.messages is not None
         named = replace(named, saved=saved if clear else None, elapsed=found.run_seconds,
                         cost=float(begun.cost[late].sum()),
                         others=waiters(begun.waiting, late), place_share=share,
@@ -340,9 +348,10 @@ def _unless_unseen(named: Facts, found: Lateness) -> Facts:
     if found.origin is None:
         return named
     unknown, why = float(found.origin.unknown.sum()), ""
+    charged = float(found.origin.cost.sum())
     # Where nobody would be named anyway, little of it is worth no word.
     least = (FLOOR if named.late else LITTLE) * named.run
-    if unknown >= SHARE * named.run or unknown > max(named.waiting, least):
+    if unknown >= SHARE * named.run or unknown > max(charged, least):
         part = percent(unknown / max(named.run, 1e-300))
         why = (f"ranks are for {part} of their time in calls of which the trace does not tell for "
                f"whom they wait ({_kinds(found)})")  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...base.units import seconds
-from .blame import late_ranks, place_words, waiters
+from .blame import late_ranks, may_be_chance, place_words, waiters
 from .facts import Facts, last_to_end, unless_unclear
 from .wording import BESIDE, FLOOR, NON_BLOCKING, SHARE, percent
 
@@ -44,11 +44,14 @@ def facts_of_job(
     if sum(job["cost_s"][rank] for rank in late) < FLOOR * common.run:
         late, host = [], False
     alone = len(late) == 1
+    costs, calls = np.array(job["cost_s"], float), np.array(job["equal_calls"], float)
+    squares = costs**2 / np.maximum(calls, 1e-300)
     place = _place(job["places"], (lambda each: each["cost_s"]) if late else _waiting, code or {})
     cost = float(sum(job["cost_s"][rank] for rank in late))
     known = {
         "late": late,
         "host": host,
+        "few": may_be_chance(late, costs, squares, job["hosts"] if host else ()),
         "hosts": [job["hosts"][rank] for rank in late],
         "cost": cost if late else None,
         "others": waiters(np.array(job["waited_s"], float), late),

@@ -42,6 +42,7 @@ class Ranks:
     moving: Floats  # seconds
     held_up: Floats  # seconds that others waited for it alone: until the second last had come
     cost: Floats  # seconds that the others waited for it: see src/lateness/calls.hpp
+    squares: Floats  # of its cost in each call
     lateness: Floats  # mean, seconds
     median: Floats  # of the lateness, seconds
     correlation: Floats  # of the lateness in one call with that in the next; NaN: undefined
@@ -159,8 +160,8 @@ class Lateness:
 def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
     """Everything in one pass over the calls. `bins`, `rank_bins`: of the heat map, at most."""
     count = trace.ranks
-    kinds = {**dict.fromkeys(("calls", "last", "first"), int),
-             **dict.fromkeys(("waiting", "moving", "held_up", "cost"), float)}  # fmt: skip
+    amounts = ("waiting", "moving", "held_up", "cost", "squares")
+    kinds = dict.fromkeys(("calls", "last", "first"), int) | dict.fromkeys(amounts, float)
     sums: dict[str, NDArray[Any]] = {name: np.zeros(count, kind) for name, kind in kinds.items()}
     moments = np.zeros((5, count))  # of the lateness: n, sum, pairs, ...
     samples: list[list[Floats]] = [[] for _ in range(count)]
@@ -222,7 +223,8 @@ class _Group:
         size = group.size
         self.complete = 0
         self.calls, self.last, self.first = (np.zeros(size, np.int64) for _ in range(3))
-        self.waiting, self.moving, self.held_up, self.cost = (np.zeros(size) for _ in range(4))
+        self.waiting, self.moving, self.held_up = (np.zeros(size) for _ in range(3))
+        self.cost, self.squares = np.zeros(size), np.zeros(size)
         self.places = Places(group)
         self.moments = np.zeros((5, size))
         self.before: Floats | None = None  # lateness in the call before
@@ -272,6 +274,7 @@ class _Group:
         alone = found["alone"][somebody]
         self.held_up += np.bincount(last[somebody], weights=alone, minlength=size)
         self.cost += found["rank_cost"]
+        self.squares += np.square(found["cost"]).sum(axis=0)
         self.places.add(place, found["cost"], late)
         self._add_moments(found)
         self.whole[place] = True

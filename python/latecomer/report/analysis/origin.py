@@ -47,6 +47,13 @@ class Origin:
     waits: int  # calls in which a rank waited
     graph: Graph
 
+    def squares(self) -> Floats:
+        """Of the excess in each rank's computations."""
+        graph = self.graph
+        each = np.square(graph.times * graph.part * graph.spent)
+        squares = np.bincount(graph.events.rank, each, len(self.excess)) / graph.times
+        return np.asarray(squares, float)
+
     def place(self, ranks: Sequence[int]) -> tuple[Place, float] | None:
         """After which call these ranks' excess costs most, and its share of their cost."""
         found: dict[int, float] = defaultdict(float)

@@ -39,6 +39,12 @@ REMEDIES = {
         "look at that host: clock rate, other processes, temperature; else leave it out",
         COMPARE,
     ),
+    "few": Remedy(
+        "a rank came late in a few calls only",
+        "a single event, or chance",
+        "see whether it is late again in a longer run",
+        TRACE,
+    ),
     "spread": Remedy(
         "much waiting, nobody in particular is late",
         "noise, or work that changes from step to step",
@@ -65,7 +71,7 @@ REMEDIES = {
     ),
     "messages": Remedy(
         "nobody is named, much time in messages, windows and files",
-        "ranks that wait there for others, or the network",
+        "waiting there, or the network",
         "see for whom they wait there",
         TRACE,
     ),
