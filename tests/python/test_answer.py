@@ -21,7 +21,7 @@ from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.first_screen import bars
 from latecomer.report.analysis.job import facts_of_job
 from latecomer.report.analysis.lateness import analyse
-from latecomer.report.analysis.teams import teams
+from latecomer.report.analysis.steps import teams
 from latecomer.report.trace import Words, read
 from latecomer.report.trace.model import Messages, Side
 from latecomer.report.trace.waits import waiting

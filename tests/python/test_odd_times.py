@@ -14,8 +14,7 @@ from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.page import page
 from latecomer.report.trace import TraceError, Words, read
 from latecomer.report.trace.about import About
-from latecomer.report.trace.contradictions import FEW
-from latecomer.report.trace.following import contradicting
+from latecomer.report.trace.contradictions import FEW, contradicting
 from table_helpers import rows_of, table, written_as
 from trace_helpers import arrivals_and_exits, group_of, trace_of
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import regular_files
+from ..base.arrays import Floats, Int32s, Int64s
 from ..base.errors import UserError
 from ..base.limits import MOST_RANKS
 from ..base.whole_files import fresh
 
 if TYPE_CHECKING:
     import pyarrow
-    from numpy.typing import NDArray
 
 KEY = b"latecomer.atlas"  # of the file's metadata
 FORMAT = 1
@@ -73,18 +73,18 @@ class Arrivals:
 
     about: About
     collective: list[str]  # of COLLECTIVES
-    group: NDArray[np.int32]  # the communicator, by a number
-    place: NDArray[np.int32]  # in the program, by a number; -1: not known
-    bytes: NDArray[np.int64]  # of the whole vector; -1: not known
-    root: NDArray[np.int32]  # a member's place in the group; -1: there is none
-    gap_s: NDArray[np.float64]  # from the last exit of the group's call before to the first arrival
-    transfer_s: NDArray[np.float64]  # last exit minus last arrival
-    lateness_s: list[NDArray[np.float64]]  # by member: its arrival minus the first one
+    group: Int32s  # the communicator, by a number
+    place: Int32s  # in the program, by a number; -1: not known
+    bytes: Int64s  # of the whole vector; -1: not known
+    root: Int32s  # a member's place in the group; -1: there is none
+    gap_s: Floats  # from the last exit of the group's call before to the first arrival
+    transfer_s: Floats  # last exit minus last arrival
+    lateness_s: list[Floats]  # by member: its arrival minus the first one
 
     def __len__(self) -> int:
         return len(self.collective)
 
-    def part(self, calls: NDArray[np.int64]) -> Arrivals:
+    def part(self, calls: Int64s) -> Arrivals:
         """Some of the calls."""
         own = {name: getattr(self, name)[calls] for name in _NUMBERS}
         return Arrivals(self.about, [self.collective[i] for i in calls], **own,
@@ -231,7 +231,7 @@ def _checked(file: str | Path, about: About, table: pyarrow.Table) -> Arrivals:
     return Arrivals(about, collective, **columns, lateness_s=rows)
 
 
-def _check_sizes(file: str | Path, group: NDArray[np.int32], sizes: NDArray[np.int64]) -> None:
+def _check_sizes(file: str | Path, group: Int32s, sizes: Int64s) -> None:
     """All calls of a group have its ranks."""
     size = np.zeros(int(group.max(initial=-1)) + 1, np.int64)
     size[group] = sizes

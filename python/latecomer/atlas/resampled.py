@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..base.arrays import Floats
 from ..base.limits import MOST_RANKS
 from .file import COLLECTIVES, Arrivals, AtlasError, read
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 def arrivals(

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ...base import invocation
 from ...base.printable import plain
 from ...base.units import seconds
-from ..trace.model import ranks_said
+from ..trace.model import Hang, ranks_said
 from .facts import Facts, facts
+from .lateness import Lateness
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import CLEAR, INCOMPARABLE, LITTLE, listed, percent, seconds_beside
-
-if TYPE_CHECKING:
-    from ..trace.model import Hang
-    from .lateness import Lateness
 
 _SEEN = 3  # ranks of which it is said where they were last
 HANG = 7  # characters of a line before its sentence
@@ -52,7 +48,9 @@ def answer(found: Lateness, *, run_command: str = "") -> Answer:
 
 def answer_of(facts: Facts) -> Answer:
     """The sentences for these facts."""
-    return Answer(_who(facts), _cost(facts), _where(facts), _next(facts))
+    who = " ".join(filter(None, subject(facts)))
+    where = " ".join([_place(facts), *facts.remarks])
+    return Answer(who, _cost(facts), where, _next(facts))
 
 
 def headline(found: Answer) -> str:
@@ -133,7 +131,9 @@ def subject(facts: Facts) -> tuple[str, str, str]:
     if not facts.late:
         return "Nobody in particular", "", "is late."
     late = (
-        "came late, in so few calls that it may be chance." if facts.few else f"{_be(facts)} late."
+        "came late, in so few calls that it may be chance."
+        if facts.few
+        else f"{'are' if _many(facts) else 'is'} late."
     )
     if facts.host and (hosts := _hosts_of(facts)):
         return f"The {len(facts.late)} ranks on host {hosts[0]}", "", late
@@ -188,10 +188,6 @@ def remedy(facts: Facts) -> tuple[str, str]:
 # ---- the sentences
 
 
-def _who(facts: Facts) -> str:
-    return " ".join(part for part in subject(facts) if part)
-
-
 def _cost(facts: Facts) -> str:
     if facts.hang:
         return "The job does not go on."
@@ -213,10 +209,6 @@ def _cost(facts: Facts) -> str:
     without = f" Without that {shorter(facts)}." if shorter(facts) else ""
     cost = f"{seconds(facts.cost)}{each}, {cost_share(facts)}"
     return f"{who} the others {cost}; {parts}.{without}"
-
-
-def _where(facts: Facts) -> str:
-    return " ".join([_place(facts), *facts.remarks])
 
 
 def _place(facts: Facts) -> str:
@@ -305,10 +297,6 @@ def _command(facts: Facts) -> str:
 
 def _many(facts: Facts) -> bool:
     return len(facts.late) > 1
-
-
-def _be(facts: Facts) -> str:
-    return "are" if _many(facts) else "is"
 
 
 def _ranks(facts: Facts) -> str:

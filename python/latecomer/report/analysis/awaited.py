@@ -1,22 +1,73 @@
-"""All that calls of a trace wait for: had others come later, it need not be what came last."""
+"""All that calls of a trace wait for: had others come later, it need not be what came last.
+
+Data of large messages move only while both ranks are in MPI, in whichever calls.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from ...base.arrays import Array, Bools, Floats, Int64s
 from ..trace.model import Group, Trace, Words
 from ..trace.waits import are, may_meet
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    from .presence import Presence
+class Presence:
+    """The calls of each rank in which data move: all that may wait."""
 
-    Floats = NDArray[np.float64]
-    Numbers = NDArray[np.int64]
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    @cached_property
+    def _times(self) -> tuple[Floats, Floats, Int64s]:
+        """Begins and ends of the ranks' calls, and where those of each rank begin."""
+        rank, begin, end = (np.concatenate(each) for each in zip(*_calls(self.trace), strict=True))
+        order = np.lexsort((end, rank))
+        begin, end = begin[order], end[order]
+        bounds = np.searchsorted(rank[order], np.arange(self.trace.ranks + 1))
+        # The first begin of those that end no earlier: threads of a rank may be in calls at once.
+        earliest = np.empty(len(begin))
+        for first, stop in pairwise(bounds):
+            earliest[first:stop] = np.minimum.accumulate(begin[first:stop][::-1])[::-1]
+        return earliest, end, bounds
+
+    def since(self, rank: Array, time: Floats) -> Floats:
+        """When these ranks are in MPI first, from these times on; infinite: never again."""
+        found = np.full(len(time), np.inf)
+        if not len(time):
+            return found
+        begin, end, bounds = self._times
+        some, which = np.unique(rank, return_inverse=True)
+        by_rank = np.argsort(which, kind="stable")
+        starts = np.searchsorted(which[by_rank], np.arange(len(some) + 1))
+        for place, one in enumerate(some.tolist()):
+            own = by_rank[starts[place] : starts[place + 1]]
+            first, stop = bounds[one], bounds[one + 1]
+            at = first + np.searchsorted(end[first:stop], time[own], side="right")
+            there = at < stop
+            found[own[there]] = np.maximum(begin[at[there]], time[own[there]])
+        return found
+
+
+def _calls(trace: Trace) -> list[tuple[Array, Floats, Floats]]:
+    """Ranks, begins and ends of calls."""
+    found: list[tuple[Array, Floats, Floats]]
+    found = [(np.zeros(0, np.int64), np.zeros(0), np.zeros(0))]
+    if trace.messages is not None:
+        found += [(side.rank, side.begin, side.end) for side in trace.messages.sides]
+    if (others := trace.others) is not None:
+        found.append((others.rank, others.begin, others.end))
+    for group in [*trace.groups, *trace.overlapping]:
+        arrival, leave = group.times()
+        begin = arrival if group.completed is None else np.fmax(group.completed, arrival)
+        rows, member = np.nonzero(np.isfinite(begin) & np.isfinite(leave))
+        found.append((group.members[member], begin[rows, member], leave[rows, member]))
+    return found
+
 
 _FROM_ROOT = frozenset({"bcast", "scatter", "scatterv"})
 _TO_ROOT = frozenset({"reduce", "gather", "gatherv"})
@@ -27,11 +78,11 @@ _SOME_EMPTY = frozenset({"scatterv", "gatherv"})  # parts of the data may be emp
 class Lists:
     """Lists of numbers, one behind the other: list i has `numbers[first[i]:first[i + 1]]`."""
 
-    first: Numbers
-    numbers: Numbers
+    first: Int64s
+    numbers: Int64s
 
     @staticmethod
-    def of(owner: Numbers, numbers: Numbers, count: int) -> Lists:
+    def of(owner: Int64s, numbers: Int64s, count: int) -> Lists:
         """The lists 0 to `count - 1` from pairs of a list, in order, and a number."""
         return Lists(np.searchsorted(owner, np.arange(count + 1)), numbers)
 
@@ -41,15 +92,15 @@ class Awaited:
     """What events wait for besides their causes."""
 
     others: Lists  # by event: further posts
-    meeting: Numbers  # by event: the meeting of which it waits for all members; -1: none
+    meeting: Int64s  # by event: the meeting of which it waits for all members; -1: none
     came: Lists  # by meeting: the posts of its members' arrivals, by time
-    for_all: Numbers  # by meeting, 1: who waits, for all; else for those before it leaves
+    for_all: Int64s  # by meeting, 1: who waits, for all; else for those before it leaves
 
-    def posts(self) -> Numbers:
+    def posts(self) -> Int64s:
         """All posts that are waited for, some of them several times."""
         return np.concatenate([self.others.numbers, self.came.numbers])
 
-    def by(self, place: Numbers) -> Awaited:
+    def by(self, place: Int64s) -> Awaited:
         """The same by other numbers of the posts: those at their present ones."""
         others, came = (Lists(lists.first, place[lists.numbers])
                         for lists in (self.others, self.came))  # fmt: skip
@@ -67,7 +118,7 @@ class Gathering:
         self.for_all = [nothing]
         self.meetings = 0
 
-    def also(self, events: Numbers, posts: Numbers) -> None:
+    def also(self, events: Int64s, posts: Int64s) -> None:
         """These events, which may be named several times, wait for these posts, too."""
         self.others.append((events, posts))
 
@@ -76,9 +127,9 @@ class Gathering:
         group: Group,
         words: Words,
         times: tuple[Floats, Floats],
-        sync: NDArray[np.bool_],
-        events: Numbers,
-        posts: Numbers,
+        sync: Bools,
+        events: Int64s,
+        posts: Int64s,
     ) -> None:
         """The calls of a group, of which nobody leaves those of `sync` before all have come.
 
@@ -106,7 +157,7 @@ class Gathering:
         self.waits.append((events[rows[at], member], number[at]))
         self.for_all.append((sync | sure)[rows].astype(np.int64))
 
-    def made(self, number: Numbers, posted: Floats) -> Awaited:
+    def made(self, number: Int64s, posted: Floats) -> Awaited:
         """By the events' final numbers; `posted`: the times of posts."""
         event, post = (np.concatenate(each) for each in zip(*self.others, strict=True))
         turn = np.argsort(number[event], kind="stable")
@@ -121,9 +172,7 @@ class Gathering:
         return Awaited(others, meeting, came, for_all)
 
 
-def last_needed(
-    group: Group, words: Words, arrival: Floats, last: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def last_needed(group: Group, words: Words, arrival: Floats, last: Int64s) -> Int64s:
     """By call and member who came last before it left, as in `last`, or later, but was needed.
 
     Where clocks are off, who was needed seems to have come after the rank left.
@@ -141,7 +190,7 @@ def last_needed(
 
 def come_back(
     trace: Trace, group: Group, presence: Presence, begin: Floats, leave: Floats, until: Floats
-) -> tuple[Numbers, Numbers, Numbers, Floats]:
+) -> tuple[Int64s, Int64s, Int64s, Floats]:
     """Calls in which a rank waited for another to come back to MPI, in whichever call.
 
     In shared memory a message may end only then. So members may wait for a root on their host to
@@ -175,9 +224,7 @@ def come_back(
     return at[waited], member[waited], who[waited], there[waited]
 
 
-def _roots(
-    group: Group, known: NDArray[np.bool_]
-) -> tuple[Numbers, NDArray[np.bool_], NDArray[np.bool_]]:
+def _roots(group: Group, known: Bools) -> tuple[Int64s, Bools, Bools]:
     """Of each call the root, whether it has one whose times are known, and data; and by member
     whether it is that."""
     root = np.clip(group.root, 0, group.size - 1).astype(np.int64)
@@ -186,12 +233,12 @@ def _roots(
     return root, rooted, np.arange(group.size) == root[:, None]
 
 
-def _sure(group: Group, words: Words) -> NDArray[np.bool_]:
+def _sure(group: Group, words: Words) -> Bools:
     """Calls in which no part alone can be empty."""
     return ~are(words, group.collective, _SOME_EMPTY)
 
 
-def _sparse(group: Group, words: Words, sync: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _sparse(group: Group, words: Words, sync: Bools) -> Bools:
     """Calls at whose place some such call was left before all had entered: not all need all."""
     early = ~sync & may_meet(words, group.collective)
     places = np.stack([group.collective, group.site], axis=1)

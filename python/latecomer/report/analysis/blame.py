@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 
+from ...base.arrays import Floats, Int32s
 from ...base.printable import plain
 from ...base.units import size
+from .call_sites import Site
+from .lateness import Lateness
 from .wording import APART, SHARE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .call_sites import Site
-    from .lateness import Lateness
-
-    Floats = NDArray[np.float64]
 
 CHANCE = 0.05  # of naming somebody where all ranks are alike; 7 % if calls are exponential
 _MOST = 4  # ranks that are named one by one
 _SMALL = 16  # members
 _LITTLE = 0.05  # of what the rank waits that waits longest
 _UNKNOWN = frozenset({"", "?"})  # names of hosts
-_HALF = 0.5  # of the cost: less is no place for it
+HALF = 0.5  # of the cost: less is no place for it
+_Place = TypeVar("_Place")
 
 
 def may_be_chance(
@@ -100,18 +96,25 @@ def place_of(found: Lateness, late: Sequence[int]) -> Where | None:
     First by size, in all communicators together; if no size has half, for all sizes together.
     """
     best: Where | None = None
-    for by_size in (True, False):
-        parts: dict[tuple[str, ...], list[Site]] = {}
-        for site in found.sites:
-            key = (site.site, site.collective, str(site.bytes) if by_size else "")
-            parts.setdefault(key, []).append(site)
-        where = [_where(found, sites, late) for sites in parts.values()]
+    for parts in by_size_or_not(found.sites, lambda site: (site.site, site.collective, site.bytes)):
+        where = [_where(found, sites, late) for sites in parts]
         top = max(where, key=lambda each: each.share, default=None)
-        if top and top.share > 0 and (best is None or top.share >= _HALF):
+        if top and top.share > 0 and (best is None or top.share >= HALF):
             best = top
-        if best and best.share >= _HALF:
+        if best and best.share >= HALF:
             return best
     return best
+
+
+def by_size_or_not(
+    those: Iterable[_Place], key: Callable[[_Place], tuple[str, str, int]]
+) -> Iterator[list[list[_Place]]]:
+    """Those of one site, collective and size together; then those of all sizes."""
+    for length in (3, 2):
+        parts: dict[tuple[object, ...], list[_Place]] = {}
+        for each in those:
+            parts.setdefault(key(each)[:length], []).append(each)
+        yield list(parts.values())
 
 
 def stands_out(amounts: Sequence[float], whole: float) -> bool:
@@ -119,7 +122,7 @@ def stands_out(amounts: Sequence[float], whole: float) -> bool:
     if len(amounts) < 2:
         return False
     second, most = sorted(amounts)[-2:]
-    return most >= max(_HALF * whole, APART * second) and most > 0
+    return most >= max(HALF * whole, APART * second) and most > 0
 
 
 def one_place(found: Lateness) -> bool:
@@ -156,7 +159,7 @@ def _where(found: Lateness, sites: Sequence[Site], late: Sequence[int]) -> Where
     )
 
 
-def _places(members: NDArray[np.int32], late: Sequence[int]) -> Sequence[int]:
+def _places(members: Int32s, late: Sequence[int]) -> Sequence[int]:
     """The late ranks among the members. Most groups are small, and there may be very many."""
     if len(members) <= _SMALL:
         return [at for at, rank in enumerate(members.tolist()) if rank in late]

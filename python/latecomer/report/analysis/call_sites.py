@@ -1,19 +1,73 @@
-"""The calls of one place in the program: what they cost, and whom they wait for."""
+"""The calls of one place in the program: their cost, whom they wait for, and if that repeats.
+
+The library forecasts by what a call is and by its position in the program's loop, from the last
+call, from each of several calls ago, and from a pattern that moves on. The same is asked here.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats, Int32s, Int64s
 from ..trace.model import UNKNOWN, Group, Trace, Words
-from .repeats import Repeats, repeats
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+_FEW = 8  # calls: with fewer nothing is said
+_AGO = 32  # calls, at most
+_OFTEN = 8  # times that a pattern of several calls must have come
 
-    Floats = NDArray[np.float64]
+
+@dataclass(frozen=True)
+class Repeats:
+    """The best of the forecasts."""
+
+    share: float  # of the calls, whose last rank it tells right
+    chance: float  # the share that guessing tells right
+    ago: int  # calls of the same place and position; 0: the last rank moves on by as many ranks
+
+    @property
+    def usable(self) -> bool:
+        """True if it can be forecast who will be last."""
+        return self.share > max(0.5, min(2 * self.chance, 0.9))
+
+    def words(self) -> str:
+        """How it is told, as the end of a sentence."""
+        if self.ago == 0:
+            return "which rank is last moves on by as many ranks each time"
+        if self.ago == 1:
+            return "the rank that was last is so again in the next such call"
+        return f"the rank that was last is so again {self.ago} such calls later"
+
+
+def repeats(last: Int32s, ranks: int, in_loop: int = 1) -> Repeats | None:
+    """The forecast that is right most often; None with too few calls.
+
+    `last`: the last rank in each call of a place, which comes `in_loop` times in a loop; -1: none.
+    """
+    count = len(last)
+    if count < max(_FEW, 3 * in_loop):
+        return None
+    chance = 1 / ranks
+    best = Repeats(_again(last, in_loop), chance, 1)
+    if best.usable:
+        return best
+    for ago in range(2, min(_AGO, count // _OFTEN) + 1):
+        share = _again(last, ago)
+        if share > best.share + 0.1:
+            best = Repeats(share, chance, ago)
+    moved = np.diff(last) % ranks
+    known = (last[2:] >= 0) & (last[1:-1] >= 0) & (last[:-2] >= 0)
+    share = float(((moved[1:] == moved[:-1]) & known).mean())
+    if ranks > 2 and share > best.share + 0.1:
+        best = Repeats(share, chance, 0)
+    return best
+
+
+def _again(last: Int32s, ago: int) -> float:
+    """The share of the calls whose last rank was last so many calls ago."""
+    return float(((last[ago:] == last[:-ago]) & (last[ago:] >= 0)).mean())
+
 
 _CELLS = 1 << 22  # of places by members, for which sums are kept by member
 
@@ -23,7 +77,7 @@ class ByMember:
     """Sums over the calls of a place; arrays of shape (members,)."""
 
     cost: Floats  # seconds that the others waited for each: see src/lateness/calls.hpp
-    last: NDArray[np.int64]  # calls in which it came last
+    last: Int64s  # calls in which it came last
     lateness: Floats  # seconds
 
 
@@ -46,7 +100,7 @@ class Site:
     costly_rank: int  # that the others waited for longest
     cost: float  # seconds that they did
     repeats: Repeats | None  # of the last rank; None: too few calls
-    members: NDArray[np.int32]
+    members: Int32s
     by_member: ByMember
 
 
@@ -70,7 +124,7 @@ class Places:
         self.row = np.minimum(self.row, rows - 1)
         self.cost, self.lateness = (np.zeros((rows, group.size)) for _ in range(2))
 
-    def add(self, calls: NDArray[np.int64], cost: Floats, lateness: Floats) -> None:
+    def add(self, calls: Int64s, cost: Floats, lateness: Floats) -> None:
         """Rows of `cost` and `lateness` are those calls."""
         rows = self.row[self.which[calls]]
         if (rows == rows[0]).all():
@@ -86,8 +140,8 @@ class Places:
         self,
         trace: Trace,
         number: int,
-        complete: NDArray[np.bool_],
-        last: NDArray[np.int32],
+        complete: Bools,
+        last: Int32s,
         waiting: Floats,
         moving: Floats,
         spread: Floats,
@@ -137,7 +191,7 @@ _LONGEST = 64  # calls of a loop, as the library's forecast knows them
 _HOLDS = 0.9  # of the calls are those a loop before
 
 
-def _calls_in_a_loop(which: NDArray[np.int64]) -> NDArray[np.int64]:
+def _calls_in_a_loop(which: Int64s) -> Int64s:
     """How often each kind of call comes in the program's loop; 1 where there is none."""
     kinds = int(which.max(initial=-1)) + 1
     for period in range(1, min(_LONGEST, len(which) // 3) + 1):
@@ -147,7 +201,7 @@ def _calls_in_a_loop(which: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.ones(kinds, np.int64)
 
 
-def _most_frequent(words: Words, numbers: NDArray[np.int32]) -> tuple[str, ...]:
+def _most_frequent(words: Words, numbers: Int32s) -> tuple[str, ...]:
     if (numbers == numbers[0]).all():
         return (words[int(numbers[0])],)
     texts, counts = np.unique(numbers, return_counts=True)

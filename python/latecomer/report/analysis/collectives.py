@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats, Int64s
 from ..trace.model import Group
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .graph import Graph
-
-    Floats = NDArray[np.float64]
+from .graph import Graph
 
 _STRETCH = 48  # calls
 _TIMES = 1 << 21  # that are read at once
@@ -92,7 +87,7 @@ class Collectives:
                 found[at] = group, arrival, leave
         return found
 
-    def members(self, event: int) -> NDArray[np.int64]:
+    def members(self, event: int) -> Int64s:
         """The numbers of a call in the job, by member."""
         first, group = self._first[event], self.trace.groups[self.groups[event]]
         return self.graph.number[first : first + group.size]
@@ -107,7 +102,7 @@ class Collectives:
         return [(int(b), int(b) + length) for b in begins]
 
 
-def _last_arrivals(group: Group, calls: NDArray[np.int64]) -> Floats:
+def _last_arrivals(group: Group, calls: Int64s) -> Floats:
     """Of these calls, some at a time."""
     step = max(1, _TIMES // group.size)
     parts = [group.times(calls[at : at + step])[0].max(axis=1)
@@ -115,7 +110,7 @@ def _last_arrivals(group: Group, calls: NDArray[np.int64]) -> Floats:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def _classed(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _classed(sizes: Int64s) -> Int64s:
     """Sizes within an eighth of an octave count as the most frequent of them."""
     octave = np.round(8 * np.log2(np.maximum(sizes, 1))).astype(int)
     made = sizes.copy()

@@ -6,17 +6,11 @@ data while any of them does; it waits while none does, and one of them waits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ...base.arrays import Bools, Floats
 from ..trace.model import Group, Trace
 from ..trace.waits import synchronising, waiting
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _SAME = 1e-6  # of a rank's time in calls: less that is in two of them is rounding
 
@@ -56,7 +50,7 @@ def once(trace: Trace, waited: Floats, moved: Floats) -> tuple[Floats, Floats]:
 
 
 def _times(
-    groups: list[Group], whole: list[NDArray[np.bool_]], own: list[tuple[int, int]]
+    groups: list[Group], whole: list[Bools], own: list[tuple[int, int]]
 ) -> tuple[Floats, Floats]:
     """When a rank entered and left its calls that are known on all ranks."""
     came, left = [], []
@@ -68,9 +62,7 @@ def _times(
     return arrivals, np.maximum(exits, arrivals)
 
 
-def _until(
-    trace: Trace, group: Group, known: NDArray[np.bool_], some: list[int]
-) -> dict[int, Floats]:
+def _until(trace: Trace, group: Group, known: Bools, some: list[int]) -> dict[int, Floats]:
     """By place of some members: when each began to move data in the calls that are known."""
     found = np.empty((int(known.sum()), len(some)))
     at = 0

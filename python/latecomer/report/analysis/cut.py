@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats
 from ...base.errors import UserError
 from ...base.units import seconds
-from ..trace.messages import kept
-from ..trace.model import Group, Messages, Others, Probes, Side, Trace, earliest, latest
+from ..trace.messages import some_of
+from ..trace.model import Group, Messages, Others, Trace, earliest, latest
 from .lateness import Lateness, analyse
 from .origin import as_if_idle, idle_time, origin
 from .wording import FLOOR
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 FEW = 10  # calls: with fewer none is left out by itself
 DOMINANT = 0.1  # of all waiting, in the first call ...
@@ -196,18 +192,6 @@ def _messages(trace: Trace, begin: Floats, end: float) -> Messages | None:
     messages = trace.messages
     if messages is None:
         return None
-    inside = np.ones(len(messages), bool)
-    for side in (messages.send, messages.receive):
-        inside &= _posted_in(side, begin, end)
-    send, receive = (side.part(inside) for side in (messages.send, messages.receive))
-    probes = messages.probes
-    if probes is not None:
-        own = _posted_in(probes.side, begin, end)
-        some = Probes(probes.side.part(own), probes.message[own])
-        probes = kept(some, np.flatnonzero(inside), len(messages))
-    return replace(messages, bytes=messages.bytes[inside], send=send, receive=receive,
-                   probes=probes)  # fmt: skip
-
-
-def _posted_in(side: Side, begin: Floats, end: float) -> NDArray[np.bool_]:
-    return ~(side.posted < begin[side.rank]) & (side.posted < end)
+    sent, received, probed = (~(side.posted < begin[side.rank]) & (side.posted < end)
+                              for side in messages.sides)  # fmt: skip
+    return some_of(messages, np.flatnonzero(sent & received), np.flatnonzero(probed))

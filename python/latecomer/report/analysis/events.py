@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, Bools, Floats, Int32s, Int64s
 from ..trace.model import UNKNOWN, Group, Messages, Trace
 from ..trace.waits import met, synchronising
-from .awaited import Awaited, Gathering, come_back, last_needed
-from .presence import Presence
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .awaited import Awaited, Gathering, Presence, come_back, last_needed
 
 OTHER_CALLS = "calls that have no record"  # of a Place
 # Sources of events that are no collectives.
@@ -41,15 +36,15 @@ class Events:
     the place in the trace's others. Times are in seconds.
     """
 
-    rank: NDArray[np.int64]
+    rank: Int64s
     begin: Floats
     end: Floats
-    place: NDArray[np.int64]  # a number of Places
-    cause: NDArray[np.int64]  # an index of a post: what the call waited for last; -1: nothing
-    source: NDArray[np.int32]
-    row: NDArray[np.int32]
-    meets: NDArray[np.int64]  # 1: all ranks of the job wait for each other in it
-    sends: NDArray[np.bool_]  # it completed sends, and nothing else
+    place: Int64s  # a number of Places
+    cause: Int64s  # an index of a post: what the call waited for last; -1: nothing
+    source: Int32s
+    row: Int32s
+    meets: Int64s  # 1: all ranks of the job wait for each other in it
+    sends: Bools  # it completed sends, and nothing else
 
     def some(self, which: Any) -> Events:
         """Those at these indices, in this order."""
@@ -60,7 +55,7 @@ class Events:
 class Posts:
     """Moments, in seconds, at which a rank did what some call waits for."""
 
-    rank: NDArray[np.int64]
+    rank: Int64s
     time: Floats
 
 
@@ -71,7 +66,7 @@ class Gathered:
     events: Events
     posts: Posts
     awaited: Awaited
-    number: NDArray[np.int64]  # of each event, in the order in which they were gathered
+    number: Int64s  # of each event, in the order in which they were gathered
     first_of: dict[int, int]  # by a group's place in the trace: its first event in that order
     shared: float  # for how long ranks are in two calls at one time, in seconds
 
@@ -83,7 +78,7 @@ class Places:
         self.trace, self.known = trace, [Place("", "")]
         self.numbers: dict[tuple[int, str], int] = {}
 
-    def of(self, sites: NDArray[np.int32], call: str) -> NDArray[np.int64]:
+    def of(self, sites: Int32s, call: str) -> Int64s:
         """The numbers of calls of one kind at these sites."""
         some, which = np.unique(sites, return_inverse=True)
         return np.array([self._one(int(site), call) for site in some], np.int64)[which.reshape(-1)]
@@ -174,7 +169,7 @@ def _events(
 ) -> Events:  # fmt: skip
     """Events of these columns, or numbers where all are alike."""
 
-    def whole(column: Any, kind: type = np.int64) -> NDArray[Any]:
+    def whole(column: Any, kind: type = np.int64) -> Array:
         return np.array(np.broadcast_to(column, len(rank)), kind)
 
     return Events(whole(rank), begin, end, whole(place), whole(cause), whole(source, np.int32),
@@ -229,14 +224,14 @@ def _of_messages(
     return events, came
 
 
-def _near(messages: Messages, trace: Trace) -> NDArray[np.bool_]:
+def _near(messages: Messages, trace: Trace) -> Bools:
     """Which messages stay on one host."""
     host = np.unique(np.array(trace.hosts), return_inverse=True)[1].reshape(-1)
-    found: NDArray[np.bool_] = host[messages.send.rank] == host[messages.receive.rank]
+    found: Bools = host[messages.send.rank] == host[messages.receive.rank]
     return found
 
 
-def _alone(rank: NDArray[Any], begin: Floats) -> NDArray[np.bool_]:
+def _alone(rank: Array, begin: Floats) -> Bools:
     """Which of these are the only one of their rank that begins then."""
     order = np.lexsort((begin, rank))
     first = (np.diff(rank[order], prepend=-1) != 0) | (np.diff(begin[order], prepend=-1) != 0)
@@ -245,9 +240,7 @@ def _alone(rank: NDArray[Any], begin: Floats) -> NDArray[np.bool_]:
     return found
 
 
-def _eager(
-    messages: Messages, trace: Trace, near: NDArray[np.bool_], alone: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _eager(messages: Messages, trace: Trace, near: Bools, alone: Bools) -> Bools:
     """Which messages the library takes before they are received.
 
     Of each octave of sizes, on one host and between hosts, those that come before their receives
@@ -274,8 +267,8 @@ def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
 
     Sends are the first posts.
     """
-    if trace.messages is not None and (probes := trace.messages.probes) is not None:
-        side = probes.side
+    if trace.messages is not None:
+        side, probes = trace.messages.probes.side, trace.messages.probes
         yield _events(side.rank, side.begin, side.end, places.of(side.site, "messages"),
                       probes.message, PROBE, probes.message)  # fmt: skip
     if (others := trace.others) is not None:
@@ -287,7 +280,7 @@ def _of_other_calls(trace: Trace, places: Places) -> Iterator[Events]:
 def _of_calls(
     trace: Trace, at: int, group: Group, made: int, count: int, places: Places,
     presence: Presence, awaited: Gathering,
-) -> tuple[Events, NDArray[np.int64], Floats]:  # fmt: skip
+) -> tuple[Events, Int64s, Floats]:  # fmt: skip
     """The calls of a group: each rank waits for the last one that arrives before it leaves.
 
     Where another call completes them, it waits in that one. Data move only while ranks are in MPI:
@@ -330,7 +323,7 @@ def _of_calls(
     return events, np.concatenate([who, back[2]]), np.concatenate([came.reshape(-1), back[3]])
 
 
-def _last(came: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _last(came: Floats, leave: Floats, by_all: Bools) -> Int64s:
     """Who comes last before each rank leaves; shapes as for met()."""
     order = np.argsort(came, axis=1, kind="stable")  # those that are not known last
     return np.take_along_axis(order, np.maximum(met(came, leave, by_all) - 1, 0), axis=1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,11 @@ from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import Hang, Trace, ranks_said
 from .blame import late_ranks, may_be_chance, one_place, place_of, stands_out, waiters
 from .events import OTHER_CALLS
+from .lateness import Lateness
 from .origin import Origin
+from .steps import teams
 from .stopped_ranks import remark as remark_on_stopped
-from .teams import teams
+from .what_if import WhatIf
 from .wording import (
     BESIDE,
     FLOOR,
@@ -29,10 +30,6 @@ from .wording import (
     listed,
     percent,
 )
-
-if TYPE_CHECKING:
-    from .lateness import Lateness
-    from .what_if import WhatIf
 
 _ALONE = 0.3  # of all waiting, in a single call: worth a sentence, ...
 _FEW = 10  # ... unless there are so few calls
@@ -389,8 +386,8 @@ def _kinds(found: Lateness) -> str:
             own = (others.calls >> bit) & 1 == 1
             took[kind] += float((others.end - others.begin)[own].sum())
     alone = "messages without their other side"
-    if messages is not None and (probes := messages.probes) is not None:
-        side = probes.side.part(probes.message < 0)
+    if messages is not None:
+        side = messages.probes.side.part(messages.probes.message < 0)
         _, each = np.unique([side.rank, side.begin], axis=1, return_index=True)  # of one call
         took[alone] = float((side.end - side.begin)[each].sum())
     whole = sum(took.values())

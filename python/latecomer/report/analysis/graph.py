@@ -2,51 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats, Int64s
 from ...core.compiled import core
 from ..trace.model import Trace
-from .events import OTHER, PROBE, Events, Place, Places, Posts, gathered
+from .events import OTHER, PROBE, Events, Gathered, Place, Places, Posts, gathered
 from .sample import represented
-from .steps import Steps
-from .teams import team_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from .steps import Steps, team_of
 
 
 @dataclass(frozen=True)
-class Graph:
+class Graph(Gathered):
     """A job's calls, what they wait for, and the computation between them."""
 
     trace: Trace  # whose graph it is: stretches of a trace that is too large
     times: float  # how many times as long the run of the whole trace is
     job: Any  # of the core
-    events: Events
-    posts: Posts
-    step: NDArray[np.int64]  # of the computation before each event
+    step: Int64s  # of the computation before each event
     spent: Floats  # seconds of that computation
-    after: NDArray[np.int64]  # the place of the call before it
+    after: Int64s  # the place of the call before it
     part: Floats  # of that computation, which is excess
     apart: Floats  # ... beyond what it would be if ranks were balanced, as Steps says
     start: Floats  # (ranks,) when each rank began, in seconds
     last: Floats  # (ranks,) when each rank last left a call, in seconds
     computed: Floats  # (steps, ranks), in seconds
     beyond: Floats  # how much of it is excess
-    present: NDArray[np.int64]  # the ranks that are in any call
-    team: NDArray[np.int64]  # (ranks,) a number, the same for ranks that share calls or messages
+    present: Int64s  # the ranks that are in any call
+    team: Int64s  # (ranks,) a number, the same for ranks that share calls or messages
     places: Sequence[Place]
-    number: NDArray[np.int64]  # of each call in the job, in the order in which they were gathered
-    first_of: Mapping[int, int]  # by a group's place in the trace: its first call in that order
-    left_at: NDArray[np.int64]  # the place of each call's end in the job's order
+    left_at: Int64s  # the place of each call's end in the job's order
     length: int  # of that order
-    shared: float  # seconds in which a rank is in two calls at one time, a sum over the ranks
 
     @property
     def unclear(self) -> tuple[float, str]:
@@ -61,7 +51,7 @@ class Graph:
             return self.shared / length, "while two of their threads are in MPI"
         return unknown / length, "in calls of which the trace does not tell for whom they wait"
 
-    def members(self, group: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def members(self, group: int) -> tuple[Int64s, Int64s]:
         """The calls of a group that all its ranks are known to have made, and what they are here.
 
         `number[first]` to `number[first + group.size - 1]` are the numbers of a call, by member.
@@ -89,16 +79,16 @@ class Graph:
         inside = (events.end - events.begin)[alone]
         return np.asarray(np.bincount(events.rank[alone], inside, self.trace.ranks), float)
 
-    def for_unknown(self) -> NDArray[np.bool_]:
+    def for_unknown(self) -> Bools:
         """Tell of each event whether it may wait for what is not known."""
         source, row = self.events.source, self.events.row
-        found: NDArray[np.bool_] = (source == OTHER) | ((source == PROBE) & (row < 0))
+        found: Bools = (source == OTHER) | ((source == PROBE) & (row < 0))
         return found
 
-    def on_files(self) -> NDArray[np.bool_]:
+    def on_files(self) -> Bools:
         """Tell of each event whether it is a collective on a file."""
         files = np.array([place.call.startswith("file_") for place in self.places])
-        found: NDArray[np.bool_] = files[self.events.place]
+        found: Bools = files[self.events.place]
         return found
 
     def without(self, ranks: Sequence[int]) -> Floats:
@@ -118,7 +108,7 @@ class Graph:
         moving: float = 1.0,
         *,
         stretches: Sequence[tuple[int, int]] = (),
-        anew: Sequence[NDArray[np.int64]] = (),
+        anew: Sequence[Int64s] = (),
         exits: Callable[[int, list[float]], Sequence[float]] | None = None,
     ) -> list[tuple[float, float, Floats, float, float]]:
         """The times that stretches of the order take; all of it, if there are none.
@@ -179,11 +169,10 @@ def graph_of(trace: Trace) -> Graph:
     last = np.full(trace.ranks, -np.inf)
     np.maximum.at(last, events.rank, events.end)
     return Graph(
+        **vars(found),
         trace=trace,
         times=times,
         job=job,
-        events=events,
-        posts=posts,
         step=steps.step,
         spent=steps.spent,
         after=steps.after,
@@ -196,15 +185,12 @@ def graph_of(trace: Trace) -> Graph:
         present=steps.present,
         team=team,
         places=places.known,
-        number=found.number,
-        first_of=found.first_of,
         left_at=left_at,
         length=len(order),
-        shared=found.shared,
     )
 
 
-def _teams(trace: Trace) -> NDArray[np.int64]:
+def _teams(trace: Trace) -> Int64s:
     """By rank a number, the same for ranks that share calls or messages, if through others."""
     shared = [group.members for group in (*trace.groups, *trace.overlapping) if len(group)]
     if (messages := trace.messages) is not None:
@@ -216,7 +202,7 @@ def _teams(trace: Trace) -> NDArray[np.int64]:
     return found
 
 
-def _by_time(events: Events, posts: Posts) -> NDArray[np.int64]:
+def _by_time(events: Events, posts: Posts) -> Int64s:
     """All posts, and all ends of calls, as the core numbers them, by their time."""
     made = np.arange(len(posts.rank))
     order = np.concatenate([2 * made, 2 * np.arange(len(events.rank)) + 1])
@@ -226,7 +212,7 @@ def _by_time(events: Events, posts: Posts) -> NDArray[np.int64]:
     return order[np.lexsort((turn, time))]
 
 
-def _next(events: Events, posts: Posts) -> NDArray[np.int64]:
+def _next(events: Events, posts: Posts) -> Int64s:
     """The next event of each post's rank; -1: there is none."""
     found = np.full(len(posts.rank), -1)
     own_of = np.argsort(events.rank, kind="stable")

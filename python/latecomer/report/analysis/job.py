@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...base.units import seconds
-from .blame import late_ranks, may_be_chance, place_words, waiters
+from .blame import (
+    HALF,
+    by_size_or_not,
+    late_ranks,
+    may_be_chance,
+    place_words,
+    waiters,
+)
 from .facts import Facts, last_to_end, unless_unclear
 from .wording import BESIDE, FLOOR, NON_BLOCKING, SHARE, percent
-
-_HALF = 0.5  # of the cost: less is no place for it
 
 
 def facts_of_job(
@@ -46,7 +51,7 @@ def facts_of_job(
     alone = len(late) == 1
     costs, calls = np.array(job["cost_s"], float), np.array(job["equal_calls"], float)
     squares = costs**2 / np.maximum(calls, 1e-300)
-    place = _place(job["places"], (lambda each: each["cost_s"]) if late else _waiting, code or {})
+    place = _place(job["places"], "cost_s" if late else "waiting_s", code or {})
     cost = float(sum(job["cost_s"][rank] for rank in late))
     known = {
         "late": late,
@@ -103,10 +108,6 @@ def _counted(count: int, what: str) -> list[str]:
     return [f"{count:,} {what}"] if count else []
 
 
-def _waiting(place: Mapping[str, Any]) -> float:
-    return float(place["waiting_s"])
-
-
 def _remarks(job: Mapping[str, Any]) -> list[str]:
     ranks, longest = job["ranks"], job["longest_s"]
     others = max(ranks - 1, 1)
@@ -126,21 +127,21 @@ def _remarks(job: Mapping[str, Any]) -> list[str]:
 
 
 def _place(
-    places: Sequence[Mapping[str, Any]], weight: Any, code: Mapping[str, str]
+    places: Sequence[Mapping[str, Any]], weight: str, code: Mapping[str, str]
 ) -> dict[str, Any] | None:
-    """The heaviest place: of one size, or if none has half of all, of all sizes together."""
-    whole = sum(weight(each) for each in places)
-    for by_size in (True, False):
-        parts: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-        for each in places:
-            key = (each["collective"], each["site"], str(each["bytes"]) if by_size else "")
-            parts.setdefault(key, []).append(each)
-        top = max(parts.values(), key=lambda part: sum(map(weight, part)), default=[])
-        heavy = sum(map(weight, top))
-        if heavy >= _HALF * whole > 0:
-            sums = {
-                name: sum(each[name] for each in top) for name in ("calls", "last", "lateness_s")
-            }
+    """The heaviest place by this: of one size, or if none has half of all, of all sizes."""
+
+    def sum_of(those: Sequence[Mapping[str, Any]]) -> float:
+        return float(sum(each[weight] for each in those))
+
+    whole = sum_of(places)
+    names = "collective", "site", "bytes"
+    for parts in by_size_or_not(places, lambda each: tuple(each[name] for name in names)):
+        top = max(parts, key=sum_of, default=[])
+        heavy = sum_of(top)
+        if heavy >= HALF * whole > 0:
+            sums = {name: sum(each[name] for each in top)
+                    for name in ("calls", "last", "lateness_s")}  # fmt: skip
             site, sizes = top[0]["site"], [each["bytes"] for each in top]
             name = place_words(top[0]["collective"], sizes, code.get(site, site))
             return sums | {"name": name, "weight": heavy}

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, Bools, Float32s, Floats, Int64s
 from ...core.compiled import core
 from ..trace.model import Group, Trace, earliest, latest
 from ..trace.waits import synchronising
@@ -25,19 +26,14 @@ from .graph import Graph, graph_of
 from .origin import Origin
 from .time_parts import Parts, split
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 
 @dataclass
 class Ranks:
     """Sums over the calls of each rank; arrays of shape (ranks,)."""
 
-    calls: NDArray[np.int64]
-    last: NDArray[np.int64]  # calls in which it came last
-    first: NDArray[np.int64]
+    calls: Int64s
+    last: Int64s  # calls in which it came last
+    first: Int64s
     waiting: Floats  # seconds
     moving: Floats  # seconds
     held_up: Floats  # seconds that others waited for it alone: until the second last had come
@@ -61,13 +57,13 @@ class Ranks:
 class Series:
     """The calls of a group in bins of consecutive ones, oldest first."""
 
-    first: NDArray[np.int64]  # calls: the bins' bounds, one more than bins
+    first: Int64s  # calls: the bins' bounds, one more than bins
     time: Floats  # of the first arrival of the bin's first call, seconds
     spread: Floats  # mean over the calls of the last rank's lateness, seconds
     worst: Floats  # its maximum
     moving: Floats  # mean over calls and ranks, seconds
-    heat: NDArray[np.float32]  # (rank bins, bins): lateness; of several ranks that of the latest
-    rank_bins: NDArray[np.int64]  # bounds, one more than rank bins
+    heat: Float32s  # (rank bins, bins): lateness; of several ranks that of the latest
+    rank_bins: Int64s  # bounds, one more than rank bins
 
 
 @dataclass
@@ -82,7 +78,7 @@ class GroupLateness:
     repeated: float  # share of calls whose last rank was last in the call before, too
     series: Series
     cost: Floats  # of each call: waiting of all its ranks, seconds; 0 where not complete
-    whole: NDArray[np.bool_]  # of each call: it is complete
+    whole: Bools  # of each call: it is complete
     first: float  # seconds: the first arrival that is known, ...
     last: float  # ... and the last exit
 
@@ -162,7 +158,7 @@ def analyse(trace: Trace, *, bins: int = 400, rank_bins: int = 250) -> Lateness:
     count = trace.ranks
     amounts = ("waiting", "moving", "held_up", "cost", "squares")
     kinds = dict.fromkeys(("calls", "last", "first"), int) | dict.fromkeys(amounts, float)
-    sums: dict[str, NDArray[Any]] = {name: np.zeros(count, kind) for name, kind in kinds.items()}
+    sums: dict[str, Array] = {name: np.zeros(count, kind) for name, kind in kinds.items()}
     moments = np.zeros((5, count))  # of the lateness: n, sum, pairs, ...
     samples: list[list[Floats]] = [[] for _ in range(count)]
     groups, sites, incomplete = [], [], 0
@@ -300,9 +296,7 @@ class _Group:
         self.pairs += len(lasts) - 1
         self.before, self.before_last = late[-1].copy(), int(lasts[-1])
 
-    def _add_bins(
-        self, place: NDArray[np.int64], late: Floats, spread: Floats, moving: Floats
-    ) -> None:
+    def _add_bins(self, place: Int64s, late: Floats, spread: Floats, moving: Floats) -> None:
         which = np.searchsorted(self.bounds, place, side="right") - 1
         starts = np.flatnonzero(np.diff(which, prepend=-1))
         here = which[starts]

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ...base.arrays import Floats
 from ...core.compiled import core
 from ..trace.model import Trace
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _LONGEST = 100.0  # seconds that a message may occupy a link
 _CLOCK = 1e5  # seconds that the clock of the buckets counts before it begins anew

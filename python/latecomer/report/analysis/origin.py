@@ -15,21 +15,15 @@ applications, ACM TOPC 3(2), 2016 (direct and indirect waiting, delay costs).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Floats
+from ..trace.model import Trace
 from .events import Place
 from .graph import Graph, graph_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..trace.model import Side, Trace
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,8 @@ def origin(trace: Trace) -> Origin:
 
 def idle_time(trace: Trace) -> float:
     """Seconds of all ranks between calls that tested in vain, at most."""
-    total = sum(float((side.begin - side.idle).sum()) for side in _sides(trace))
+    sides = trace.messages.sides if trace.messages is not None else ()
+    total = sum(float((side.begin - side.idle).sum()) for side in sides)
     if trace.others is not None:
         total += float((trace.others.begin - trace.others.idle).sum())
     for group in trace.overlapping:
@@ -102,24 +97,11 @@ def as_if_idle(trace: Trace) -> Trace:
     """The trace, if ranks waited between calls that test, where it has them compute."""
     messages, others = trace.messages, trace.others
     if messages is not None:
-        probes = messages.probes
-        if probes is not None:
-            probes = replace(probes, side=_idle(probes.side))
-        messages = replace(messages, send=_idle(messages.send), receive=_idle(messages.receive),
-                           probes=probes)  # fmt: skip
+        send, receive, probing = (replace(side, begin=side.idle) for side in messages.sides)
+        probes = replace(messages.probes, side=probing)
+        messages = replace(messages, send=send, receive=receive, probes=probes)
     if others is not None:
         others = replace(others, begin=others.idle)
     overlapping = [group if group.idle is None else replace(group, completed=group.idle)
                    for group in trace.overlapping]  # fmt: skip
     return replace(trace, messages=messages, others=others, overlapping=overlapping)
-
-
-def _idle(side: Side) -> Side:
-    return replace(side, begin=side.idle)
-
-
-def _sides(trace: Trace) -> Iterator[Side]:
-    if trace.messages is not None:
-        yield from (trace.messages.send, trace.messages.receive)
-        if trace.messages.probes is not None:
-            yield trace.messages.probes.side

@@ -10,14 +10,16 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import pages
+from ...base.arrays import Floats
 from ...base.printable import plain
 from ...base.spelling import counted
 from ...base.units import seconds, size
+from ..trace.about import About
 from ..trace.model import SERVED
 from ..trace.waits import synchronising
 from . import sections
@@ -27,16 +29,8 @@ from .facts import Facts
 from .first_screen import bars, first
 from .lateness import GroupLateness, Lateness
 from .timeline import windows
-from .what_if import distrust
+from .what_if import WhatIf, distrust
 from .wording import DEFINITIONS, INCOMPARABLE, SAVED, freed, group_name
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..trace.about import About
-    from .what_if import WhatIf
-
-    Floats = NDArray[np.float64]
 
 _GROUPS, _CALLS = 8, 60  # shown at most
 _HOSTS = 6  # named in the lead

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..trace.messages import kept
-from ..trace.model import UNKNOWN, Group, Messages, Others, Probes, Trace
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from ...base.arrays import Floats, Int32s, Int64s
+from ..trace.messages import some_of
+from ..trace.model import UNKNOWN, Group, Messages, Others, Trace
 
 MOST = 4_000_000  # calls of single ranks, messages and other waits: more are represented by ...
 SOME = 1_000_000  # ... so many ...
@@ -30,8 +25,7 @@ def represented(trace: Trace) -> tuple[Trace, float]:
     groups = [group for group in trace.groups if group.size > 1]
     events = sum(len(group) * group.size for group in [*groups, *trace.overlapping])
     if (messages := trace.messages) is not None:
-        events += 2 * len(messages)
-        events += len(messages.probes.message) if messages.probes is not None else 0
+        events += sum(len(side.rank) for side in messages.sides)
     events += len(trace.others) if trace.others is not None else 0
     main = max(groups, key=lambda group: len(group) * group.size, default=None)
     if events <= MOST:
@@ -102,19 +96,13 @@ def _group(group: Group, bounds: list[tuple[Floats, Floats]], shifts: list[float
         by.append(np.full(len(inside), shift))
         arrivals.append(arrival[inside] - shift)
         exits.append(leave[inside] - shift)
-    chosen = np.concatenate(rows)
-    columns = ("sequence", "collective", "bytes", "element_bytes", "operator", "root", "site",
-               "algorithm", "served")  # fmt: skip
-    completed = group.completed
-    return Group(
-        name=group.name,
-        members=group.members,
+    some, earlier = group.part(np.concatenate(rows)), np.concatenate(by)[:, None]
+    return replace(
+        some,
         arrival=np.concatenate(arrivals),
         exit=np.concatenate(exits),
-        launch=None if group.launch is None else group.launch[chosen],
-        completed=None if completed is None else completed[chosen] - np.concatenate(by)[:, None],
-        idle=None if group.idle is None else group.idle[chosen] - np.concatenate(by)[:, None],
-        **{name: getattr(group, name)[chosen] for name in columns},
+        completed=None if some.completed is None else some.completed - earlier,
+        idle=None if some.idle is None else some.idle - earlier,
     )
 
 
@@ -128,18 +116,11 @@ def _messages(
     messages: Messages, bounds: list[tuple[Floats, Floats]], shifts: list[float]
 ) -> Messages:
     """Those of which both sides lie in one stretch."""
-    sides = messages.send, messages.receive
-    parts = [_stretch_of(side.rank, side.posted, side.end, bounds) for side in sides]
-    own = np.flatnonzero((parts[0] == parts[1]) & (parts[0] >= 0))
-    by = np.array(shifts)[parts[0][own]]
-    send, receive = (side.part(own, by) for side in sides)
-    probes = messages.probes
-    if probes is not None:
-        part = _stretch_of(probes.side.rank, probes.side.posted, probes.side.end, bounds)
-        some = np.flatnonzero(part >= 0)
-        side = probes.side.part(some, np.array(shifts)[part[some]])
-        probes = kept(Probes(side, probes.message[some]), own, len(messages))
-    return replace(messages, send=send, receive=receive, bytes=messages.bytes[own], probes=probes)
+    sent, received, probed = (_stretch_of(side.rank, side.posted, side.end, bounds)
+                              for side in messages.sides)  # fmt: skip
+    own, probes = np.flatnonzero((sent == received) & (sent >= 0)), np.flatnonzero(probed >= 0)
+    by = np.array(shifts)
+    return some_of(messages, own, probes, by[sent[own]], by[probed[probes]])
 
 
 def _others(others: Others, bounds: list[tuple[Floats, Floats]], shifts: list[float]) -> Others:
@@ -151,8 +132,8 @@ def _others(others: Others, bounds: list[tuple[Floats, Floats]], shifts: list[fl
 
 
 def _stretch_of(
-    rank: NDArray[np.int32], begin: Floats, end: Floats, bounds: list[tuple[Floats, Floats]]
-) -> NDArray[np.int64]:
+    rank: Int32s, begin: Floats, end: Floats, bounds: list[tuple[Floats, Floats]]
+) -> Int64s:
     """The stretch in which these lie; UNKNOWN: none."""
     found = np.full(len(rank), UNKNOWN)
     for at, (first, last) in enumerate(bounds):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +13,11 @@ from ...base.units import seconds, size
 from . import time_parts as split_parts
 from .blame import important, place_name
 from .call_sites import Site
+from .collectives import CallClass
 from .facts import not_looked_at
 from .lateness import GroupLateness, Lateness
-from .what_if import baseline, by_gain, chief, label
+from .what_if import Answer, WhatIf, baseline, by_gain, chief, label
 from .wording import group_name, percent, saved
-
-if TYPE_CHECKING:
-    from .collectives import CallClass
-    from .what_if import Answer, WhatIf
 
 _SITES, _RANKS, _CLASSES = 40, 24, 6  # shown at most
 _BAR = "as a bar"  # heads a column

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats
 from ...core.compiled import core
 from ...core.native_choices import MODELLED, MODELS, Call
 from ...core.programs import problem
@@ -21,13 +22,8 @@ from ..trace.model import SERVED, Trace
 from .collectives import CallClass, Collectives
 from .links import Links, Moves
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 # What a call takes: from its arrivals to its exits, on links that earlier calls have used.
-Executes = Callable[["Floats", Links], "Floats"]
+Executes = Callable[[Floats, Links], Floats]
 
 NATIVE, AUTO, AS_IT_WAS = "native", "auto", "as it was"
 _SAMPLES = 15  # calls to fit a network by
@@ -208,21 +204,9 @@ class Simulator:
 
     def _executor(self, each: CallClass, algorithm: str, factor: float) -> Executes:
         group = self.trace.groups[each.group]
-        event = self.members[each][0]
-        call = self.collectives.calls[event]
-        element = max(1, int(group.element_bytes[call]))
-        count = max(1, each.bytes // element)
-        operator = self.trace.words[int(group.operator[call])]
-        name = _row(each.collective)
-        asked = problem(
-            collective=name,
-            ranks=group.size,
-            count=count,
-            element_bytes=element,
-            root=max(each.root, 0),
-            commutative="ordered" not in operator,
-        )
-        model = self._model(name, group.size, count, element, asked.commutative)
+        operator = self.trace.words[int(group.operator[self._first_call(each)])]
+        asked = self._problem(each, commutative="ordered" not in operator)
+        model = self._model(asked)
         nodes = [self.nodes[rank] for rank in group.members]
         shared = nodes if len(set(nodes)) < len(nodes) else []
         costs = self._costs(factor)
@@ -246,12 +230,23 @@ class Simulator:
 
         return execute
 
-    def _model(self, name: str, ranks: int, count: int, element: int, commutative: bool) -> str:
-        if name != MODELLED:
+    def _first_call(self, each: CallClass) -> int:
+        return int(self.collectives.calls[self.members[each][0]])
+
+    def _problem(self, each: CallClass, *, commutative: bool = True) -> core.Problem:
+        group = self.trace.groups[each.group]
+        element = max(1, int(group.element_bytes[self._first_call(each)]))
+        return problem(collective=_row(each.collective), ranks=group.size,
+                       count=max(1, each.bytes // element), element_bytes=element,
+                       root=max(each.root, 0), commutative=commutative)  # fmt: skip
+
+    def _model(self, asked: core.Problem) -> str:
+        if asked.collective != MODELLED:
             return "fastest"
         if self.native not in MODELS:
             return self.native  # an algorithm
-        return MODELS[self.native](Call(ranks, count, count * element, commutative))
+        size = asked.count * asked.element_bytes
+        return MODELS[self.native](Call(asked.ranks, asked.count, size, asked.commutative))
 
     def suitable(self) -> list[str]:
         """The algorithms for the collective that takes the longest, the arrival-aware ones first.
@@ -321,14 +316,8 @@ class Simulator:
         return total / max(1, len(self.collectives)) + 2e-5
 
     def _class_cost(self, each: CallClass, algorithm: str) -> float:
-        group = self.trace.groups[each.group]
-        element = max(1, int(group.element_bytes[self.collectives.calls[self.members[each][0]]]))
-        count = max(1, each.bytes // element)
-        name = _row(each.collective)
-        asked = problem(collective=name, ranks=group.size, count=count, element_bytes=element,
-                        root=max(each.root, 0))  # fmt: skip
-        model = self._model(name, group.size, count, element, True)
-        word = model if algorithm in (NATIVE, AUTO) else algorithm
+        asked = self._problem(each)
+        word = self._model(asked) if algorithm in (NATIVE, AUTO) else algorithm
         plan = core.Plan(asked, word, network=self.network)
         slow = 4 if plan.decides_while_it_runs else 1.5 if algorithm == AUTO else 1
         return plan.about_operations() * _PER_OPERATION * slow

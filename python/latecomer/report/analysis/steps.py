@@ -9,17 +9,36 @@ the rest in proportion in all its computation of the step.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from ...base.arrays import Floats, Int32s, Int64s
 from ..trace.model import rows_of
 from .events import Events
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
+def teams(groups: Iterable[Sequence[int] | Int32s]) -> list[int]:
+    """The sizes of the sets of ranks that share no call, from the members of each group."""
+    return list(Counter(team_of(groups).values()).values())
+
+
+def team_of(groups: Iterable[Sequence[int] | Int32s]) -> dict[int, int]:
+    """By rank a number of its set: a rank of it, the same for all."""
+    above: dict[int, int] = {}  # by rank, one of its team: itself if it stands for the team
+
+    def top(rank: int) -> int:
+        while above[rank] != rank:
+            above[rank] = rank = above[above[rank]]
+        return rank
+
+    for members in dict.fromkeys(tuple(map(int, each)) for each in groups):
+        for rank in members:
+            above.setdefault(rank, rank)
+            above[top(rank)] = top(members[0])
+    return {rank: top(rank) for rank in above}
+
 
 _SHARES = 64  # steps of equal shares of the calls, where no collective is of all ranks
 
@@ -27,7 +46,7 @@ _SHARES = 64  # steps of equal shares of the calls, where no collective is of al
 class Steps:
     """Computation of each rank by step, and the part of it that is excess."""
 
-    def __init__(self, start: Floats, events: Events, team: NDArray[np.int64]) -> None:
+    def __init__(self, start: Floats, events: Events, team: Int64s) -> None:
         """`team`: of each rank a number, the same for ranks of one team."""
         ranks = len(start)
         order = np.argsort(events.rank, kind="stable")
@@ -67,10 +86,10 @@ class Steps:
     def _parts(
         self,
         computed: Floats,
-        rank: NDArray[np.int64],
-        step: NDArray[np.int64],
-        after: NDArray[np.int64],
-        team: NDArray[np.int64],
+        rank: Int64s,
+        step: Int64s,
+        after: Int64s,
+        team: Int64s,
     ) -> tuple[Floats, Floats]:
         """The part of each computation that is excess, and the one that is beyond the mean of those
         after the same call, in the same turn, evened so that ranks of a team have equal sums in
@@ -101,18 +120,18 @@ class Steps:
                        for seconds in (excess, computed - target))  # fmt: skip
         return part, apart
 
-    def _sum(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
+    def _sum(self, of: Floats, step: Int64s, rank: Int64s) -> Floats:
         """Of each the sum of its rank's in its step."""
         sums = np.zeros_like(self.time)
         np.add.at(sums, (step, rank), of)
         return np.asarray(sums[step, rank])
 
-    def _share(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
+    def _share(self, of: Floats, step: Int64s, rank: Int64s) -> Floats:
         """The share of each in that sum; 0 where that is 0."""
         own = self._sum(of, step, rank)
         return np.divide(of, own, out=np.zeros_like(own), where=own > 0)
 
-    def _evened(self, of: Floats, step: NDArray[np.int64], rank: NDArray[np.int64]) -> Floats:
+    def _evened(self, of: Floats, step: Int64s, rank: Int64s) -> Floats:
         """By how much these are to be multiplied so that the sums of a step are alike on all ranks
         of a team that compute in it."""
         own, mean = self._sum(of, step, rank), self.mean[step, rank]
@@ -120,9 +139,7 @@ class Steps:
         return found
 
 
-def _turns(
-    rank: NDArray[np.int64], step: NDArray[np.int64], after: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _turns(rank: Int64s, step: Int64s, after: Int64s) -> Int64s:
     """How often each rank had left the same place in the step before, as in the turns of a loop."""
     order = np.lexsort((after, step, rank))
     alike = [np.diff(column[order], prepend=-1) == 0 for column in (rank, step, after)]
@@ -133,7 +150,7 @@ def _turns(
     return found
 
 
-def _shares(rank: NDArray[np.int64]) -> NDArray[np.int64]:
+def _shares(rank: Int64s) -> Int64s:
     """Where ranks never all meet: equal shares of each rank's calls. `rank`: sorted, of each call.
 
     Ranks of most programs do the same things equally often, however far they are apart.

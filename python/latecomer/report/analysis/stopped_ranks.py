@@ -8,22 +8,17 @@ call.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Floats, Int64s
 from ..trace.model import UNKNOWN, ranks_said
 from .blame import late_ranks
 from .events import RECEIVE, SEND
+from .graph import Graph
 from .wording import LITTLE, percent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from .graph import Graph
 
 _TIMES = 10.0  # as long as the median call
 _SLICE = 10e-3  # seconds: a busy processor's scheduler lets others go first for less
@@ -33,7 +28,7 @@ _SLICE = 10e-3  # seconds: a busy processor's scheduler lets others go first for
 class Stopped:
     """Time of ranks in such calls beyond the median one; seconds of shape (ranks,)."""
 
-    time: NDArray[np.float64]
+    time: Floats
     calls: int  # of single ranks
 
 
@@ -55,7 +50,7 @@ def stopped(graph: Graph) -> Stopped:
     return Stopped(graph.times * time, round(graph.times * int(long.sum())))
 
 
-def _likeness(graph: Graph) -> NDArray[np.int64]:
+def _likeness(graph: Graph) -> Int64s:
     """The properties of calls that take equally long: rank, place, number of ranks or kind, bytes.
 
     Of shape (4, events). A root, or a rank that is far away, takes longer than others always.

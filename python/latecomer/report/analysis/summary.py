@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .answer import Answer as Said
 from .answer import headline, verdict
 from .call_sites import Site
 from .facts import Facts
 from .lateness import Lateness
-
-if TYPE_CHECKING:
-    from .what_if import Answer, WhatIf
+from .what_if import Answer, WhatIf
 
 
 def summary(found: Lateness, facts: Facts, said: Said, answers: WhatIf | None) -> dict[str, Any]:

@@ -15,21 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats
 from ...base.units import seconds, size
-from ..trace.model import rows_of
+from ..trace.model import Group, Trace, rows_of
 from ..trace.waits import synchronising, waiting
 from .wording import group_name, percent
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from ..trace.model import Group, Trace
-
-    Floats = NDArray[np.float64]
 
 DOMINANT = 0.6
 UNCLEAR = 0.5
@@ -104,9 +98,7 @@ def _of_group(trace: Trace, group: Group, launch: Floats) -> Iterator[Parts]:
         )
 
 
-def _split(
-    arrival: Floats, leave: Floats, launch: Floats, by_all: NDArray[np.bool_]
-) -> dict[str, Any]:
+def _split(arrival: Floats, leave: Floats, launch: Floats, by_all: Bools) -> dict[str, Any]:
     """Sums over the ranks of each call; arrays of shape (calls,)."""
     wait = waiting(arrival, leave, by_all)
     moving = (leave - arrival - wait).mean(axis=1)

@@ -8,23 +8,17 @@ are not those of the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats, Int64s
 from ...base.printable import plain
 from ...base.units import seconds, size
 from ..trace.model import OTHER_CALLS
 from .events import OTHER, PROBE, RECEIVE, SEND, Events
+from .lateness import Lateness
 from .wording import group_name
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from .lateness import Lateness
-
-    Floats = NDArray[np.float64]
-    Whole = NDArray[np.int64]
 
 _MOST = 3  # steps with the most waiting, beside the typical one
 _ROWS = 40  # ranks
@@ -186,7 +180,7 @@ class _Step:
                 })  # fmt: skip
         return told, which.tolist()
 
-    def _excess(self) -> tuple[Whole, Floats, Floats]:
+    def _excess(self) -> tuple[Int64s, Floats, Floats]:
         """Rank, begin and end of the excess, drawn as the end of each computation."""
         bars = self.bars
         first = np.diff(bars.rank, prepend=-1) != 0
@@ -197,7 +191,7 @@ class _Step:
         return bars.rank[some], (bars.begin - longer)[some], bars.begin[some]
 
     def _arrows(
-        self, row: Whole, times: Callable[[Floats], list[int]], start: float
+        self, row: Int64s, times: Callable[[Floats], list[int]], start: float
     ) -> dict[str, Any]:
         """Sender's and receiver's row, begin, end, who waited for it (1 the receiver, 2 the sender)
         and bytes; those that somebody waited for first."""

@@ -12,10 +12,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Floats
 from ...base.units import seconds as times
 from ..trace.model import Trace, ranks_said
 from .collectives import CallClass, Collectives
@@ -23,13 +23,8 @@ from .graph import Graph, graph_of
 from .simulated import AS_IT_WAS, AUTO, NATIVE, Executes, Simulator
 from .wording import FLOOR, TRUSTED, percent
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 # Of Graph.replay(): begin, until, ahead (ranks,), waiting, moving; and where stretches are.
-Stretch = tuple[float, float, "Floats", float, float]
+Stretch = tuple[float, float, Floats, float, float]
 Places = tuple[tuple[int, int], ...]
 
 _FEWEST = 24  # calls that a replay needs

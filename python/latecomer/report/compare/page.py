@@ -9,8 +9,7 @@ from statistics import median
 from ...base import pages
 from ...base.units import seconds
 from ..analysis.wording import DEFINITIONS
-from .changes import Change, Comparison, Run
-from .pieces import KINDS
+from .changes import KINDS, Change, Comparison, Run
 from .sentences import Said, remarks
 
 PLACES, RANKS = 20, 32  # rows at most

@@ -15,8 +15,7 @@ from ..analysis.answer import subject
 from ..analysis.blame import late_ranks
 from ..analysis.wording import FLOOR, listed, percent
 from ..trace.model import ranks_said
-from .changes import Change, Comparison, Run
-from .pieces import KINDS
+from .changes import KINDS, Change, Comparison, Run
 
 _MOST = 3  # places in a sentence
 _NAMES = {KINDS[3]: "time in calls that were not measured"}

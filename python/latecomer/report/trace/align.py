@@ -16,17 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats, Int64s
 from .contradictions import waits
 from .model import SYNCHRONISING, Group, Words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _MOST_WINDOWS = 32  # clocks drift: each window of time has an offset of its own
 _CALLS_A_WINDOW = 16
@@ -126,13 +121,18 @@ def _common(stages: Sequence[_Calls], clocks: Sequence[int]) -> int:
     return clocks[0]
 
 
-def apply(group: Group, offsets: Sequence[Offset]) -> Group:
-    """The group with its times on the common clock."""
-    arrival, leave = (np.array(each) for each in group.times())
-    for place, rank in enumerate(group.members):
-        for times in (arrival, leave):
-            times[:, place] = offsets[rank].apply(times[:, place])
-    return replace(group, arrival=arrival, exit=leave)
+def apply(group: Group, offsets: Sequence[Offset], start: float = 0.0) -> Group:
+    """The group with its times on the common clock, of which `start` becomes 0."""
+
+    def common(times: Floats) -> Floats:
+        columns = [offsets[rank].apply(times[:, place]) - start
+                   for place, rank in enumerate(group.members)]  # fmt: skip
+        return np.stack(columns, axis=1)
+
+    arrival, leave = map(common, group.times())
+    completed, idle = (None if times is None else common(times)
+                       for times in (group.completed, group.idle))  # fmt: skip
+    return replace(group, arrival=arrival, exit=leave, completed=completed, idle=idle)
 
 
 class _Calls:
@@ -141,8 +141,8 @@ class _Calls:
     def __init__(
         self,
         groups: Sequence[Group],
-        which: Sequence[NDArray[np.bool_]],
-        clocks: NDArray[np.int64],
+        which: Sequence[Bools],
+        clocks: Int64s,
     ) -> None:
         self._all = [_Waiting(group, own, clocks) for group, own in zip(groups, which, strict=True)
                      if own.any()]  # fmt: skip
@@ -176,7 +176,7 @@ class _Calls:
 class _Waiting:
     """Some of a group's calls, and what those with known clocks say about them."""
 
-    def __init__(self, group: Group, which: NDArray[np.bool_], clocks: NDArray[np.int64]) -> None:
+    def __init__(self, group: Group, which: Bools, clocks: Int64s) -> None:
         self._group, self._calls = group, np.flatnonzero(which)
         self.members: dict[int, list[int]] = {}  # places in the group, by clock
         for place, clock in enumerate(clocks[group.members].tolist()):
@@ -236,7 +236,7 @@ def _fit(groups: Sequence[_Waiting], clock: int, span: tuple[float, float]) -> O
     return min(fits, key=lambda fit: fit[0])[1]
 
 
-def _windows(when: Floats) -> list[list[NDArray[np.int64]]]:
+def _windows(when: Floats) -> list[list[Int64s]]:
     """All calls as one stretch of time, and as several."""
     order = np.argsort(when)
     count = min(_MOST_WINDOWS, max(1, len(when) // _CALLS_A_WINDOW))
@@ -261,7 +261,7 @@ def _fit_ends(groups: Sequence[_Waiting], clock: int, span: tuple[float, float])
 
 
 def _in_windows(
-    bounds: Floats, windows: Sequence[NDArray[np.int64]], span: tuple[float, float]
+    bounds: Floats, windows: Sequence[Int64s], span: tuple[float, float]
 ) -> tuple[float, Offset]:
     """An offset for each window of calls, by the ranges that they allow, and its error.
 

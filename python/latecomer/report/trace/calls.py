@@ -49,6 +49,11 @@ class Call:
         return self.kind, self.bytes if self.collective in _EVEN else UNKNOWN
 
 
+def with_members(name: str, members: Sequence[int]) -> str:
+    """A group's name for people, where others have the same one."""
+    return f"{name} of ranks {', '.join(map(str, members[:8]))}"
+
+
 @dataclass(frozen=True)
 class Recorded:
     """The calls that one rank recorded."""
@@ -59,5 +64,4 @@ class Recorded:
     calls: Sequence[Call]
     begin: float  # of the recording, in seconds on the rank's own clock
     end: float
-    pid: int = 0
     of_device: bool = False  # some calls are kernels

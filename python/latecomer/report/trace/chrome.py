@@ -71,7 +71,7 @@ class _Reader:
     def __init__(self, path: Path, left: LeftOut, most: int) -> None:
         self.path, self.left = path, left
         self.found = Read()
-        self.pieces: Iterator[str] | None = files.text(path, self._cut, most, self._odd)
+        self.pieces: Iterator[str] | None = files.text(path, self._cut, left, most)
         self.text, self.at, self.begin = "", 0, 0
         self.damaged = self.wasted = self.beside = 0
         self.most = min(MOST_EVENTS, max(FREE_EVENTS, path.stat().st_size // 2))
@@ -252,9 +252,6 @@ class _Reader:
 
     def _cut(self, why: str, place: str = "") -> None:
         self.found.cut = self.found.cut or f"{place or self._place(self.at)}: {why}"
-
-    def _odd(self, what: str) -> None:
-        self.left.doubt(f"texts of files with an error: {what}", self.path)
 
     def _wrong(self, what: str, value: object) -> TraceError:
         remedy = "right would be a trace that export_chrome_trace wrote, whole"

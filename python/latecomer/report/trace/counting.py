@@ -11,16 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Bools
 from .calls import Call
 from .left_out import LeftOut
 from .model import SYNCHRONISING, UNKNOWN
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_SHIFT = 64  # calls that a rank may have begun to record later than another
 _ODD = 0.1  # of a rank's calls, which may differ from those of the others
@@ -209,10 +206,10 @@ def _shift(first: _Line, other: _Line) -> tuple[int | None, bool]:
     return best, right > 1
 
 
-def _differ(one: _Columns, here: slice, two: _Columns, there: slice) -> NDArray[np.bool_]:
+def _differ(one: _Columns, here: slice, two: _Columns, there: slice) -> Bools:
     """Which calls contradict each other: sizes that are not known do not."""
     size, length = one.size[here], two.size[there]
-    differ: NDArray[np.bool_] = (size != length) & (size != UNKNOWN) & (length != UNKNOWN)
+    differ: Bools = (size != length) & (size != UNKNOWN) & (length != UNKNOWN)
     differ |= one.kind[here] != two.kind[there]
     return differ
 

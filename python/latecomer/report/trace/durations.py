@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Floats, Int64s
 from .left_out import LeftOut
 from .model import SYNCHRONISING, UNKNOWN, Group, Trace, Words, check_size, ranks_said, text_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _CLOCK = "no clock: a rank came as much before the last one as it was longer in the call"
 _BESIDE = ("only the lengths of calls are known: ranks are taken to leave a call together, shares "
@@ -29,10 +26,10 @@ _NOT_TOGETHER = "calls that ranks need not leave together, such as broadcasts"
 class Lengths:
     """A rank's calls of one collective: one entry a call, each number once, and in order."""
 
-    number: NDArray[np.int64]
-    seconds: NDArray[np.float64]
-    bytes: NDArray[np.int64]  # of the whole vector; UNKNOWN
-    place: NDArray[np.int64]  # among the rank's calls of the group, of whichever collective
+    number: Int64s
+    seconds: Floats
+    bytes: Int64s  # of the whole vector; UNKNOWN
+    place: Int64s  # among the rank's calls of the group, of whichever collective
 
 
 Kinds = Mapping[str, Mapping[int, Lengths]]  # of a group: by collective and rank
@@ -129,7 +126,7 @@ def _group(
 
 def _columns(
     name: str, members: Sequence[int], of: Mapping[int, Lengths]
-) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Int64s, Floats, Int64s, Int64s]:
     """The calls of one collective: numbers, seconds of shape (calls, members), bytes, places."""
     numbers = np.unique(np.concatenate([each.number for each in of.values()]))
     check_size(name, len(numbers), len(members), sum(len(each.number) for each in of.values()))

@@ -113,7 +113,6 @@ class Events:
         self.asked: list[Asked] = []
         self.on_host: list[OnHost] = []
         self.launches = Launches()
-        self.pid = 0
         self._facts: dict[Facts, Facts] = {}
         self._texts: dict[str, str] = {}
         self._members: dict[str, tuple[int, ...]] = {}
@@ -201,9 +200,6 @@ class Events:
     def _of_program(
         self, event: Mapping[str, Any], args: Mapping[str, Any], name: str, category: str
     ) -> None:
-        pid = event.get("pid")
-        if not self.pid and isinstance(pid, int) and 0 < pid < 1 << 62 and category != "overhead":
-            self.pid = pid
         if _ON_HOST.match(name):
             tid = event.get("tid")
             thread = tid if isinstance(tid, int) else self._text(tid)

@@ -103,14 +103,17 @@ def kind(path: Path) -> str:
 def text(
     path: Path,
     cut: Callable[[str], None],
+    left: LeftOut,
     most: int = MOST_BYTES,
-    odd: Callable[[str], None] = lambda _: None,
 ) -> Iterator[str]:
     """The text of a file, piece by piece. Raises TraceError where it is too much.
 
-    `cut` hears why the text ends early, where it does; `odd`, what is wrong though it does not.
-    Bytes that are no UTF-8 are replaced.
+    `cut` hears why the text ends early, where it does. Bytes that are no UTF-8 are replaced.
     """
+
+    def odd(what: str) -> None:
+        left.doubt(f"texts of files with an error: {what}", path)
+
     decoder = None
     for piece in _bytes(path, cut, odd, most):
         if decoder is None:

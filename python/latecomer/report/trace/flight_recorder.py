@@ -17,11 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from . import durations, flight_dump, rank_names
-from .calls import Call, Recorded
+from .calls import Call, Recorded, with_members
+from .contradictions import CONTRADICTING, contradicting
 from .files import find
 from .flight_dump import Dump, Entry
-from .following import WHAT as CONTRADICTING
-from .following import contradicting
 from .hanging import hanging
 from .left_out import LeftOut
 from .matching import joined
@@ -148,7 +147,7 @@ def _by_length(
     shown: dict[str, tuple[tuple[int, ...], durations.Kinds]] = {}
     for (name, members), kinds in found.items():
         again = sum(each == name for each, _ in found) > 1
-        said = f"{name} of ranks {', '.join(map(str, members[:8]))}" if again else name
+        said = with_members(name, members) if again else name
         while said in shown:
             said += ", ..."
         shown[said] = members, {kind: {rank: _lengths(own) for rank, own in of.items()}

@@ -17,10 +17,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...base.arrays import Int64s
 from . import durations
 from .dtypes import collective_of
 from .events import MOST_RANKS
@@ -28,9 +29,6 @@ from .files import find, lines, text
 from .json_numbers import whole
 from .left_out import LeftOut
 from .model import UNKNOWN, Trace, TraceError, text_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_CALLS = 1 << 24  # of all files
 MOST_KINDS = 1 << 18  # of calls: one for each rank, communicator and collective
@@ -130,15 +128,13 @@ class _Lines:
         take, cut, at, line = self._take, list[str](), 0, ""
         self._file = _File()
 
-        def odd(what: str) -> None:
-            self.left.doubt(f"texts of files with an error: {what}", path)
-
         def overlong() -> None:
             self.left.add(f"lines of more than {LONGEST} characters", path)
             self._file.unnumbered += 1
 
         try:
-            for at, line in enumerate(lines(text(path, cut.append, odd=odd), LONGEST, overlong), 1):
+            pieces = text(path, cut.append, self.left)
+            for at, line in enumerate(lines(pieces, LONGEST, overlong), 1):
                 if not line.isspace():
                     take(path, at, line)
         except TraceError as error:
@@ -303,7 +299,7 @@ def _ranks(found: _Found, left: LeftOut) -> tuple[dict[str, list[int]], dict[int
 
 def _by_group(found: _Found, members: Mapping[str, Sequence[int]], left: LeftOut) -> _Groups:
     groups: _Groups = {name: (own, {}) for name, own in members.items()}
-    order: dict[tuple[str, int], list[NDArray[np.int64]]] = {}
+    order: dict[tuple[str, int], list[Int64s]] = {}
     for of, calls in found.items():
         order.setdefault((of.communicator, of.rank), []).append(np.asarray(calls.place))
     for of, calls in found.items():
@@ -316,9 +312,7 @@ def _by_group(found: _Found, members: Mapping[str, Sequence[int]], left: LeftOut
     return groups
 
 
-def _lengths(
-    calls: _Calls, places: NDArray[np.int64], where: str, left: LeftOut
-) -> durations.Lengths:
+def _lengths(calls: _Calls, places: Int64s, where: str, left: LeftOut) -> durations.Lengths:
     number, first = np.unique(np.asarray(calls.number), return_index=True)
     if again := len(calls.number) - len(number):
         left.add("calls of a number that the rank had before", where, count=again)

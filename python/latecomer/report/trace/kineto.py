@@ -252,7 +252,6 @@ def _read(path: Path, left: LeftOut) -> _File | None:
         calls=calls,
         begin=1e-6 * begin,
         end=1e-6 * end,
-        pid=events.pid,
         of_device=bool(events.kernels),
     )
     world = _said(path, info, "world_size", 1, MOST_RANKS, left) or 0

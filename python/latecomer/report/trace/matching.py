@@ -17,12 +17,19 @@ import numpy as np
 
 from ...base.units import seconds
 from . import align
-from .calls import ALIKE, Call, Recorded
-from .contradictions import FEW, SAME_CLOCK, gaps, leave_out, of_one_clock
+from .calls import ALIKE, Call, Recorded, with_members
+from .contradictions import (
+    CONTRADICTING,
+    FEW,
+    SAME_CLOCK,
+    contradicting,
+    gaps,
+    leave_out,
+    of_one_clock,
+)
 from .counting import counted
-from .following import WHAT as CONTRADICTING
-from .following import contradicting
 from .left_out import LeftOut
+from .messages import Seconds
 from .model import (
     UNKNOWN,
     Group,
@@ -38,9 +45,6 @@ from .model import (
 _Key = tuple[str, tuple[int, ...]]  # a group's name and its members, sorted
 _Calls = dict[int, list[Call]]  # by rank
 _Numbered = dict[int, dict[tuple[int, int], Call]]  # ... and by sequence number
-
-
-Seconds = Callable[[int, np.ndarray], np.ndarray]  # a rank's times on the trace's clock
 
 
 def joined(
@@ -67,7 +71,7 @@ def joined(
     groups = []
     for (name, members), calls in by_group.items():
         several = names[name] > 1 and members
-        shown = f"{name} of ranks {', '.join(map(str, members[:8]))}" if several else name
+        shown = with_members(name, members) if several else name
         if group := _group(shown, members, calls, words, clocks, left):
             groups.append(group)
     if not groups and more is None:
@@ -106,7 +110,6 @@ def joined(
         end=end - start,
         clock=said,
         clock_error=error,
-        pids=[by_rank[rank].pid if rank in by_rank else 0 for rank in range(ranks)],
         of_device=any(each.of_device for each in recorded),
         **{} if more is None else more(words, seconds, error),
         remarks=[*remarks, *left.remarks()],

@@ -7,23 +7,16 @@ missing, others would be matched wrongly: those are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...base.arrays import Array, Bools, Floats, Int64s
 from .contradictions import SAME_CLOCK
-from .model import UNKNOWN, Messages, Probes, Side
+from .model import NO_PROBES, UNKNOWN, Messages, Probes, Side
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
-    Floats = NDArray[np.float64]
-    Truths = NDArray[np.bool_]
-
-
+Seconds = Callable[[int, Array], Floats]  # a rank's times on the trace's clock
 WINDOW_POST = -3  # a tag, of 32 bits
 
 
@@ -32,9 +25,9 @@ class Posted:
     """All sends, or all receives, each in the order of its rank's posting; one entry each."""
 
     side: Side
-    keys: Whole  # (messages, k), equal for both sides: communicator, sender, receiver, tag
-    bytes: Whole
-    certain: Truths  # False: of its rank an earlier message may be missing
+    keys: Int64s  # (messages, k), equal for both sides: communicator, sender, receiver, tag
+    bytes: Int64s
+    certain: Bools  # False: of its rank an earlier message may be missing
 
 
 def matched(
@@ -43,7 +36,7 @@ def matched(
     clock_error: Floats,
     lost: int = 0,
     *,
-    probes: Probes | None = None,
+    probes: Probes = NO_PROBES,
     until: float = np.inf,
 ) -> Messages:
     """The messages. `clock_error`: of each rank, in seconds; NaN: not known.
@@ -73,14 +66,10 @@ def matched(
     )
 
 
-def _with_alone(
-    probes: Probes | None, sent: tuple[Side, Whole], received: tuple[Side, Whole]
-) -> Probes:
+def _with_alone(probes: Probes, sent: tuple[Side, Int64s], received: tuple[Side, Int64s]) -> Probes:
     """Of messages but those at these places it is known that a rank was in their calls."""
-    sides, messages = [], []
-    if probes is not None:
-        found = kept(probes, received[1], len(received[0].rank))
-        sides, messages = [found.side], [found.message]
+    found = _renumbered(probes, received[1], len(received[0].rank))
+    sides, messages = [found.side], [found.message]
     for side, places in (sent, received):
         alone = np.ones(len(side.rank), bool)
         alone[places] = False
@@ -89,20 +78,35 @@ def _with_alone(
     return Probes(joined(sides), np.concatenate(messages))
 
 
-def kept(probes: Probes, places: Whole, count: int) -> Probes:
+def some_of(
+    messages: Messages,
+    own: Int64s,
+    probes: Int64s,
+    earlier: Floats | float = 0.0,
+    probes_earlier: Floats | float = 0.0,
+) -> Messages:
+    """The messages at these places, and the probes at those, each so many seconds earlier."""
+    send, receive = (side.part(own, earlier) for side in (messages.send, messages.receive))
+    side = messages.probes.side.part(probes, probes_earlier)
+    some = Probes(side, messages.probes.message[probes])
+    return replace(messages, send=send, receive=receive, bytes=messages.bytes[own],
+                   probes=_renumbered(some, own, len(messages)))  # fmt: skip
+
+
+def _renumbered(probes: Probes, places: Int64s, count: int) -> Probes:
     """The same where of `count` messages those at `places` are left."""
     now = np.full(count + 1, UNKNOWN, np.int64)  # the last one is that of UNKNOWN
     now[places] = np.arange(len(places))
     return Probes(probes.side, now[probes.message])
 
 
-def _early(send: Side, receive: Side, clock_error: Floats) -> Truths:
+def _early(send: Side, receive: Side, clock_error: Floats) -> Bools:
     """Which messages were received before they were sent. NaN compares as not."""
     error = SAME_CLOCK + clock_error[send.rank] + clock_error[receive.rank]
     return send.posted - receive.end > error
 
 
-def _of_same_key(keys: Whole, some: Truths) -> Truths:
+def _of_same_key(keys: Int64s, some: Bools) -> Bools:
     """Which rows are equal to one of those."""
     if not some.any():
         return some
@@ -110,7 +114,7 @@ def _of_same_key(keys: Whole, some: Truths) -> Truths:
     return np.isin(which, which[some])
 
 
-def _labelled(rows: Whole) -> Whole:
+def _labelled(rows: Int64s) -> Int64s:
     """A number of each row, the same for equal ones; column by column, as rows sort slowly."""
     label = np.zeros(len(rows), np.int64)
     for column in rows.T:
@@ -120,7 +124,7 @@ def _labelled(rows: Whole) -> Whole:
     return label
 
 
-def _numbered(keys: Whole) -> Whole:
+def _numbered(keys: Int64s) -> Int64s:
     """The keys with another column: how many rows before are equal."""
     if not len(keys):
         return np.zeros((0, keys.shape[1] + 1), np.int64)
@@ -133,7 +137,7 @@ def _numbered(keys: Whole) -> Whole:
     return np.column_stack([keys, number])
 
 
-def _joined(left: Whole, right: Whole) -> tuple[Whole, Whole]:
+def _joined(left: Int64s, right: Int64s) -> tuple[Int64s, Int64s]:
     """The places of equal rows; rows of one side differ."""
     if not len(left) or not len(right):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

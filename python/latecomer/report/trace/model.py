@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.arrays import Array, Bools, Floats, Int8s, Int32s, Int64s, UInt8s
 from ...base.errors import UserError
 from ...base.printable import CONTROL, HALVES
 from ...core.compiled import core
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .stored_times import Times
 
 UNKNOWN = -1  # an index, a size or a root that is not known
@@ -110,26 +109,26 @@ class Words:
     def __len__(self) -> int:
         return len(self._texts)
 
-    def tell(self, places: NDArray[Any], of: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def tell(self, places: Array, of: Callable[[str], bool]) -> Bools:
         """What `of` tells of the text of each number."""
         some, at = np.unique(places, return_inverse=True)
         return np.array([of(self[each]) for each in some.tolist()], bool)[at]
 
 
-def rows_of(numbers: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+def rows_of(numbers: Array) -> Iterator[tuple[int, Int64s]]:
     """Each number that there is, and where it stands, in order: sorted once for all of them."""
     order = np.argsort(numbers, kind="stable")
     found, first = np.unique(numbers[order], return_index=True)
     return zip(found.tolist(), np.split(order, first)[1:], strict=True)
 
 
-def earliest(*times: NDArray[np.float64]) -> float:
+def earliest(*times: Floats) -> float:
     """The least time that is known; infinite where none is."""
     return min((float(np.fmin.reduce(each, axis=None, initial=np.inf)) for each in times),
                default=np.inf)  # fmt: skip
 
 
-def latest(*times: NDArray[np.float64]) -> float:
+def latest(*times: Floats) -> float:
     """The greatest time that is known; -infinite where none is."""
     return max((float(np.fmax.reduce(each, axis=None, initial=-np.inf)) for each in times),
                default=-np.inf)  # fmt: skip
@@ -144,24 +143,24 @@ class Group:
     """
 
     name: str
-    members: NDArray[np.int32]  # the rank in the trace of each member
-    sequence: NDArray[np.int64]  # of each call in the group
-    collective: NDArray[np.int32]  # a number in Trace.words, as are `site`, ...
-    bytes: NDArray[np.int64]  # of the whole vector; UNKNOWN
-    element_bytes: NDArray[np.int32]  # UNKNOWN
-    operator: NDArray[np.int32]  # ... `operator` ...
-    root: NDArray[np.int32]  # a member's place in the group; UNKNOWN where there is none
-    site: NDArray[np.int32]  # ... as the lowest member has it
-    algorithm: NDArray[np.int32]  # ... and `algorithm`: that served the call, with parameters
-    served: NDArray[np.int8]  # a place in SERVED; UNKNOWN
-    arrival: NDArray[np.float64] | Times  # seconds
-    exit: NDArray[np.float64] | Times  # seconds
+    members: Int32s  # the rank in the trace of each member
+    sequence: Int64s  # of each call in the group
+    collective: Int32s  # a number in Trace.words, as are `site`, ...
+    bytes: Int64s  # of the whole vector; UNKNOWN
+    element_bytes: Int32s  # UNKNOWN
+    operator: Int32s  # ... `operator` ...
+    root: Int32s  # a member's place in the group; UNKNOWN where there is none
+    site: Int32s  # ... as the lowest member has it
+    algorithm: Int32s  # ... and `algorithm`: that served the call, with parameters
+    served: Int8s  # a place in SERVED; UNKNOWN
+    arrival: Floats | Times  # seconds
+    exit: Floats | Times  # seconds
     # Seconds between the program's call and the arrival: until a device or a thread began with it.
     # None: a rank arrives when it calls.
-    launch: NDArray[np.float64] | None = None
+    launch: Floats | None = None
     # When each rank entered the call that completed this one, of Trace.overlapping; NaN: not known.
-    completed: NDArray[np.float64] | None = None
-    idle: NDArray[np.float64] | None = None  # the same for it as Side.idle
+    completed: Floats | None = None
+    idle: Floats | None = None  # the same for it as Side.idle
 
     @property
     def size(self) -> int:
@@ -171,9 +170,7 @@ class Group:
     def __len__(self) -> int:
         return len(self.sequence)
 
-    def times(
-        self, calls: Any = slice(None), members: Any = slice(None)
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def times(self, calls: Any = slice(None), members: Any = slice(None)) -> tuple[Floats, Floats]:
         """Arrivals and exits of some calls, of shape (calls, members)."""
         if not isinstance(self.arrival, np.ndarray):
             return self.arrival.stored.read(calls, members)
@@ -188,7 +185,7 @@ class Group:
         for begin in range(0, len(self), step):
             yield slice(begin, min(begin + step, len(self)))
 
-    def whole(self) -> NDArray[np.bool_]:
+    def whole(self) -> Bools:
         """Tell of each call if all its times are known."""
         known = np.zeros(len(self), bool)
         for part in self.stretches():
@@ -196,17 +193,17 @@ class Group:
             known[part] = np.isfinite(arrival).all(axis=1) & np.isfinite(leave).all(axis=1)
         return known
 
-    def first_arrivals(self) -> NDArray[np.float64]:
+    def first_arrivals(self) -> Floats:
         """The first arrival of each member that is known; NaN: none is."""
         parts = [slice(0, _EDGE), *self.stretches()]
         return self._at_edge(parts, 0, np.fmin)
 
-    def last_exits(self) -> NDArray[np.float64]:
+    def last_exits(self) -> Floats:
         """The last exit of each member that is known; NaN: none is."""
         parts = [slice(max(0, len(self) - _EDGE), len(self)), *reversed([*self.stretches()])]
         return self._at_edge(parts, 1, np.fmax)
 
-    def _at_edge(self, parts: Iterable[slice], which: int, of: np.ufunc) -> NDArray[np.float64]:
+    def _at_edge(self, parts: Iterable[slice], which: int, of: np.ufunc) -> Floats:
         """By member, from the first part that tells it: a member's calls follow each other."""
         found = np.full(self.size, np.nan)
         for part in parts if len(self) else ():
@@ -216,7 +213,7 @@ class Group:
             found[missing] = of.reduce(self.times(part, missing)[which], axis=0)
         return found
 
-    def forget_arrivals(self, calls: NDArray[np.int64]) -> None:
+    def forget_arrivals(self, calls: Int64s) -> None:
         """Nobody is known to have entered these calls."""
         if isinstance(self.arrival, np.ndarray):
             self.arrival[calls] = np.nan
@@ -230,7 +227,7 @@ class Group:
         elif not isinstance(self.arrival, np.ndarray):
             self.arrival.stored.forget_member(member)
 
-    def part(self, calls: slice | NDArray[np.int64]) -> Group:
+    def part(self, calls: slice | Int64s) -> Group:
         """The group with some of its calls."""
         stored = getattr(self.arrival, "stored", None)
         some = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -247,20 +244,20 @@ class Group:
 class Side:
     """One side of each message: arrays of one entry a message. Times are in seconds."""
 
-    rank: NDArray[np.int32]  # in the trace
-    posted: NDArray[np.float64]  # when the program posted the send, or the receive
-    begin: NDArray[np.float64]  # when it entered the call that completed that: this one or a later
-    end: NDArray[np.float64]  # when it left that call
-    site: NDArray[np.int32]  # of that call, a number in Trace.words
+    rank: Int32s  # in the trace
+    posted: Floats  # when the program posted the send, or the receive
+    begin: Floats  # when it entered the call that completed that: this one or a later
+    end: Floats  # when it left that call
+    site: Int32s  # of that call, a number in Trace.words
     # As `begin`, if the program waited between the calls that tested in vain before that one: they
     # do not tell if it computed instead. Without: as `begin`.
-    idle: NDArray[np.float64] = None  # type: ignore[assignment]  # until __post_init__
+    idle: Floats = None  # type: ignore[assignment]  # until __post_init__
 
     def __post_init__(self) -> None:
         if self.idle is None:
             object.__setattr__(self, "idle", self.begin)
 
-    def part(self, which: NDArray[Any] | slice, shift: NDArray[np.float64] | float = 0.0) -> Side:
+    def part(self, which: Array | slice, shift: Floats | float = 0.0) -> Side:
         """These, so many seconds earlier."""
         times = {name: getattr(self, name)[which] - shift
                  for name in ("posted", "begin", "end", "idle")}  # fmt: skip
@@ -272,18 +269,22 @@ class Probes:
     """Waits for a message that another call receives, or that is not known; one entry each."""
 
     side: Side
-    message: NDArray[np.int64]  # its place in Messages; UNKNOWN
+    message: Int64s  # its place in Messages; UNKNOWN
+
+
+NO_PROBES = Probes(Side(*(np.zeros(0, kind) for kind in (np.int32, float, float, float, np.int32))),
+                   np.zeros(0, np.int64))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Others:
     """Stretches of calls in which a rank may wait for what is not known; one entry each."""
 
-    rank: NDArray[np.int32]
-    begin: NDArray[np.float64]  # the end less the time in the calls, in seconds
-    end: NDArray[np.float64]  # of the last call
-    idle: NDArray[np.float64]  # as in Side
-    calls: NDArray[np.uint8]  # kinds of calls, bits by their place in OTHER_CALLS
+    rank: Int32s
+    begin: Floats  # the end less the time in the calls, in seconds
+    end: Floats  # of the last call
+    idle: Floats  # as in Side
+    calls: UInt8s  # kinds of calls, bits by their place in OTHER_CALLS
 
     def __len__(self) -> int:
         return len(self.rank)
@@ -302,15 +303,20 @@ class Messages:
 
     send: Side
     receive: Side
-    bytes: NDArray[np.int64]  # as received
+    bytes: Int64s  # as received
     unmatched: int = 0  # sends and receives whose other side is not known
     lost: int = 0  # those that the writer could not record
     uncertain: int = 0  # those that may be matched wrongly, and are left out
-    probes: Probes | None = None  # and calls for messages of which this side alone is known
+    probes: Probes = NO_PROBES  # and calls for messages of which this side alone is known
     until: float = np.inf  # seconds: from then on some of a rank may be missing
 
     def __len__(self) -> int:
         return len(self.bytes)
+
+    @property
+    def sides(self) -> tuple[Side, Side, Side]:
+        """Those of sends, of receives and of probes."""
+        return self.send, self.receive, self.probes.side
 
 
 @dataclass(frozen=True)
@@ -333,11 +339,10 @@ class Trace:
     words: Words
     hosts: Sequence[str]  # by rank
     groups: Sequence[Group]
-    begin: NDArray[np.float64]  # by rank: when it began, in seconds; NaN: not known
-    end: NDArray[np.float64]  # by rank: when it ended; NaN: not known
+    begin: Floats  # by rank: when it began, in seconds; NaN: not known
+    end: Floats  # by rank: when it ended; NaN: not known
     clock: str  # how times of different ranks are comparable, for people
-    clock_error: NDArray[np.float64]  # by rank: seconds, a bound; NaN: not known
-    pids: Sequence[int] = ()  # by rank; empty: not known
+    clock_error: Floats  # by rank: seconds, a bound; NaN: not known
     dropped: int = 0  # calls that the writer had no room for ...
     until: float = np.inf  # ... seconds: from then on some of a rank may be missing
     inputs: Sequence[Path] = ()  # the files that were read
@@ -351,7 +356,7 @@ class Trace:
     hang: Hang | None = None  # the first call that is not complete
     unended: Sequence[int] = ()  # the ranks whose files tell no end
     of_device: bool = False  # calls are kernels of a device, which no algorithm of MPI's replaces
-    slept: NDArray[np.float64] | None = None  # by rank: seconds asleep in collectives
+    slept: Floats | None = None  # by rank: seconds asleep in collectives
 
     @property
     def ranks(self) -> int:
@@ -363,7 +368,7 @@ class Trace:
         """The seconds that all ranks slept in collectives; 0 where that is not known."""
         return 0.0 if self.slept is None else float(self.slept.sum())
 
-    def span(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def span(self) -> tuple[Floats, Floats]:
         """When each rank began, or entered its first call; and ended, or left its last one.
 
         Of shape (ranks,), in seconds; infinite and -infinite: nothing is known of the rank.
@@ -377,9 +382,7 @@ class Trace:
         parts = [] if self.others is None else [(self.others.rank, self.others.begin,
                                                  self.others.end)]  # fmt: skip
         if self.messages is not None:
-            sides = [self.messages.send, self.messages.receive]
-            sides += [self.messages.probes.side] if self.messages.probes is not None else []
-            parts += [(side.rank, side.posted, side.end) for side in sides]
+            parts += [(side.rank, side.posted, side.end) for side in self.messages.sides]
         for rank, begin, end in parts:
             np.fmin.at(first, rank, begin)
             np.fmax.at(last, rank, end)

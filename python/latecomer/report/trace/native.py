@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.arrays import Array, Floats
 from . import align, native_file
 from .contradictions import without_strangers
 from .files import find
@@ -25,9 +25,6 @@ from .native_calls import Matching
 from .native_file import VERSION, Clock, File
 from .native_messages import messages_of, others_of, remarks_on
 from .same_run import Span, apart, together
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _NS = 1e-9
 _WANDER = 0.5e-6  # seconds a second, as kWander in src/clocks/clock.cpp
@@ -161,7 +158,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     start = matching.set_clocks(groups, overlapping, offsets, begin)
     overlapping = [matching.completed(group, offsets, start) for group in overlapping]
 
-    def seconds(rank: int, times: NDArray[Any]) -> NDArray[np.float64]:
+    def seconds(rank: int, times: Array) -> Floats:
         return offsets[rank].apply((times - zero) * _NS) - start
 
     messages = messages_of(files, words, seconds, error)
@@ -177,7 +174,6 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         end=end - start,
         clock=_clock_text([clocks[rank] for rank in files], connected, of_device),
         clock_error=error,
-        pids=[int(files[r].header["pid"]) if r in files else 0 for r in range(ranks)],
         dropped=dropped,
         until=until,
         inputs=[file.path for file in files.values()],
@@ -218,9 +214,7 @@ def _numbered(clocks: Sequence[int]) -> list[int]:
     return [number[clock] for clock in clocks]
 
 
-def _beside_calls(
-    files: Mapping[int, File], ranks: int, zero: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _beside_calls(files: Mapping[int, File], ranks: int, zero: int) -> tuple[Floats, Floats]:
     """By rank, the first and the last time of messages and of calls without a record; NaN: none."""
     first, last = np.full((2, ranks), np.nan)
     for rank, file in files.items():

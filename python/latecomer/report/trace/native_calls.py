@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Floats, UInt64s
 from ...core.compiled import core
 from .align import Offset
 from .left_out import LeftOut
 from .model import Group, TraceError, Words, check_size, earliest
 from .native_file import Comm, File
 from .stored_times import Stored
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 _Part = tuple[File, Comm]
 
@@ -130,9 +125,7 @@ class Matching:
         return replace(group, completed=np.where(within, found, np.nan),
                        idle=np.where(within, idle, np.nan))  # fmt: skip
 
-    def _entered(
-        self, parts: Sequence[_Part], sequence: NDArray[np.uint64], members: int
-    ) -> NDArray[np.float64]:
+    def _entered(self, parts: Sequence[_Part], sequence: UInt64s, members: int) -> Floats:
         """The same in seconds of each file's clock, and the time between tests before them.
 
         Of shape (2, calls, members); NaN: not known.

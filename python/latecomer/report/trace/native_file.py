@@ -11,16 +11,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, Int32s
 from ...core.compiled import core
 from .left_out import LeftOut
 from .model import TraceError, Words
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MAGIC = b"LATETRC\0"
 VERSION = 1
@@ -80,7 +78,7 @@ class Comm:
     key: tuple[int, int]
     rank: int
     name: str
-    members: NDArray[np.int32]
+    members: Int32s
     calls: int  # that follow each other
     overlapping: int  # calls that another one completed
     together: bool  # its ranks leave a call in which all wait for each other together
@@ -108,12 +106,12 @@ class File:
     texts: Mapping[int, str]
     comms: Mapping[int, Comm]
     clocks: Sequence[Clock]
-    messages: NDArray[Any]
+    messages: Array
     messages_traced: bool  # else it is not known which there were
     messages_lost: int  # that could not be recorded
     messages_whole: int  # no message of a lower `order` is missing
-    completions: NDArray[Any]  # the calls that completed those that overlap
-    others: NDArray[Any]  # calls that have no record of their own
+    completions: Array  # the calls that completed those that overlap
+    others: Array  # calls that have no record of their own
 
     @property
     def last_exit(self) -> int:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
 
 import numpy as np
 
-from .messages import Posted, joined, matched
+from ...base.arrays import Array, Floats, Int64s
+from .messages import Posted, Seconds, joined, matched
 from .model import UNKNOWN, Messages, Others, Probes, Side, Words
 from .native_file import MOST_ORDER, WHAT, File
 
 _RECEIVE, _PROBE = WHAT.index("receive"), WHAT.index("probe")  # below these are sends
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Seconds = Callable[[int, NDArray[Any]], NDArray[np.float64]]
-
 
 def messages_of(
-    files: Mapping[int, File], words: Words, seconds: Seconds, clock_error: NDArray[np.float64]
+    files: Mapping[int, File], words: Words, seconds: Seconds, clock_error: Floats
 ) -> Messages | None:
     """The messages; None: no file says that messages were looked at.
 
@@ -83,7 +78,7 @@ def _posted(
     return Posted(joined(sides), *(np.concatenate(each) for each in (keys, sizes, certain)))
 
 
-def _by_order(file: File) -> NDArray[Any]:
+def _by_order(file: File) -> Array:
     return file.messages[np.argsort(file.messages["order"], kind="stable")]
 
 
@@ -109,7 +104,7 @@ def _probes(files: Mapping[int, File], words: Words, seconds: Seconds) -> Probes
     return Probes(joined(sides), np.concatenate(places))
 
 
-def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Seconds) -> Side:
+def _side(rank: int, file: File, own: Array, words: Words, seconds: Seconds) -> Side:
     some, which = np.unique(own["site"], return_inverse=True)
     sites = np.array([words.place(file.texts.get(int(each), "")) for each in some], np.int32)
     posted, begin, end = (seconds(rank, own[name]) for name in ("posted", "begin", "end"))
@@ -118,9 +113,7 @@ def _side(rank: int, file: File, own: NDArray[Any], words: Words, seconds: Secon
     return Side(np.full(len(own), rank, np.int32), posted, begin, end, site, idle)
 
 
-def _keys(
-    file: File, own: NDArray[Any], numbers: dict[tuple[int, int], int], receives: bool
-) -> NDArray[np.int64]:
+def _keys(file: File, own: Array, numbers: dict[tuple[int, int], int], receives: bool) -> Int64s:
     """Communicator, sender, receiver and tag: alike on both sides."""
     some, which = np.unique(own["communicator"], return_inverse=True)
     comms = [file.comms[int(each)] for each in some]

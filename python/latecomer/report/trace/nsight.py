@@ -29,7 +29,7 @@ from .json_numbers import whole
 from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
-from .nsight_nccl import PROCESS
+from .nsight_nccl import PROCESS, Exported
 
 MOST_CALLS = 1 << 23  # of all files
 MOST_STEPS = 1 << 29  # of SQLite's machine in one file: four times those of so many calls
@@ -61,25 +61,12 @@ def fits(name: str) -> bool:
     return name.lower().endswith(".sqlite")
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """Times in nanoseconds; `handle` of the communicator."""
-
-    handle: int
-    collective: str
-    bytes: int
-    root: int
-    start: int
-    end: int
-    group: str = ""  # of NCCL, whose communicators have a number that all ranks know
-
-
 @dataclass(frozen=True)
 class _File:
     path: Path
     host: str
     zero: int  # nanoseconds since 1970 at which its times begin; 0: not known
-    calls: Mapping[int, Sequence[_Call]]  # by rank, in the order of time
+    calls: Mapping[int, Sequence[Exported]]  # by rank, in the order of time
 
 
 def read(folder: str | Path) -> Trace:
@@ -144,7 +131,7 @@ def _one_a_rank(found: Sequence[_File], left: LeftOut) -> dict[int, _File]:
 
 
 def _communicators(
-    calls: Mapping[int, Sequence[_Call]], left: LeftOut
+    calls: Mapping[int, Sequence[Exported]], left: LeftOut
 ) -> dict[int, dict[int, str]]:
     """A name for each rank's handles; "" where it is not known which ranks the others are."""
     kinds: dict[int, dict[int, list[str]]] = {}
@@ -242,8 +229,7 @@ class _Export:
         )
 
     def _nccl(self) -> bool:
-        found = "SELECT 1 FROM StringIds WHERE value LIKE 'nccl%' LIMIT 1"
-        return "StringIds" in self.tables and any(self._rows(found))
+        return bool(self._first("1", "StringIds", "WHERE value LIKE 'nccl%' LIMIT 1"))
 
     def _ranks(self, named: int | None) -> dict[int, int]:
         """The rank of each process; of -1: that in the file's name, if there is nothing else."""
@@ -257,10 +243,10 @@ class _Export:
                 self.left.add("ranks of processes that are no numbers", self.path, text_of(rank))
         return found or ({} if named is None else {-1: named})
 
-    def _calls(self, columns: set[str], ranks: Mapping[int, int]) -> dict[int, list[_Call]]:
+    def _calls(self, columns: set[str], ranks: Mapping[int, int]) -> dict[int, list[Exported]]:
         """Raises TraceError."""
         some = ", ".join(f'"{each}"' if each in columns else "NULL" for each in (*_NEEDED, *_MORE))
-        found: dict[int, list[_Call]] = {}
+        found: dict[int, list[Exported]] = {}
         names: dict[int, str] = {}
         processes: set[int] = set()
         for at, row in enumerate(self._rows(f"SELECT {some} FROM {_CALLS}")):
@@ -283,10 +269,11 @@ class _Export:
             if collective:
                 size = max(whole(sent, 0, 1 << 50) or 0, whole(received, 0, 1 << 50) or 0)
                 chief = whole(root, 0, MOST_RANKS)
-                found.setdefault(rank, []).append(_Call(
-                    handle if isinstance(handle, int) else 0, collective,
+                found.setdefault(rank, []).append(Exported(
+                    begin, finish, collective,
                     size if size and collective == "allreduce" else UNKNOWN,
-                    UNKNOWN if chief is None else chief, begin, finish))  # fmt: skip
+                    handle=handle if isinstance(handle, int) else 0,
+                    root=UNKNOWN if chief is None else chief))  # fmt: skip
         if -1 in ranks and len(processes - ranks.keys()) > 1:
             raise TraceError(f"{self.path}: processes without a rank", len(processes), _RECORD)
         return {rank: sorted(own, key=lambda each: each.start) for rank, own in found.items()}
@@ -308,8 +295,8 @@ class _Export:
         return found
 
     def _of_nccl(
-        self, found: Mapping[int, Sequence[nsight_nccl.Kernel]], ranks: Mapping[int, int]
-    ) -> dict[int, list[_Call]]:
+        self, found: Mapping[int, Sequence[Exported]], ranks: Mapping[int, int]
+    ) -> dict[int, list[Exported]]:
         """Raises TraceError."""
         if -1 in ranks and len(found) > 1:
             raise TraceError(f"{self.path}: processes without a rank", len(found),
@@ -320,28 +307,24 @@ class _Export:
             if rank is None:
                 self.left.add(_NO_RANK, self.path, count=len(own))
             else:
-                calls[rank] = [_Call(0, each.collective, each.bytes, UNKNOWN, each.start, each.end,
-                                     each.communicator)
-                               for each in sorted(own, key=lambda each: each.start)]  # fmt: skip
+                calls[rank] = sorted(own, key=lambda each: each.start)
         return calls
 
+    def _first(self, what: str, table: str, rest: str = "") -> Any:
+        """The first value of a table; "": there is none."""
+        if table not in self.tables:
+            return ""
+        return next(self._rows(f"SELECT {what} FROM {table} {rest}"), ("",))[0]
+
     def _count(self, table: str, what: str) -> None:
-        if table in self.tables:
-            count = next(self._rows(f"SELECT COUNT(*) FROM {table}"), (0,))[0]
-            if count:
-                self.left.add(what, f"{self.path}, {table}", count=count)
+        if count := self._first("COUNT(*)", table):
+            self.left.add(what, f"{self.path}, {table}", count=count)
 
     def _host(self) -> str:
-        if "TARGET_INFO_SYSTEM_ENV" not in self.tables:
-            return ""
-        rows = self._rows("SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'Hostname'")
-        return text_of(next(rows, ("",))[0])
+        return text_of(self._first("value", "TARGET_INFO_SYSTEM_ENV", "WHERE name = 'Hostname'"))
 
     def _zero(self) -> int:
-        if "TARGET_INFO_SESSION_START_TIME" not in self.tables:
-            return 0
-        rows = self._rows("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME")
-        return whole(next(rows, (0,))[0], 0, 1 << 62) or 0
+        return whole(self._first("utcEpochNs", "TARGET_INFO_SESSION_START_TIME"), 0, 1 << 62) or 0
 
 
 def _plain(sql: object) -> bool:

@@ -32,14 +32,16 @@ _NO_GROUP = ("kernels of NCCL that were launched in no range of a collective, by
 Rows = Callable[..., Iterator[tuple[Any, ...]]]
 
 
-class Kernel(NamedTuple):
-    """A collective of a process, in nanoseconds; `communicator`: NCCL's number of it."""
+class Exported(NamedTuple):
+    """A rank's call of a collective; times in nanoseconds."""
 
-    communicator: str
-    collective: str
-    bytes: int
     start: int
     end: int
+    collective: str
+    bytes: int
+    group: str = ""  # of NCCL, whose communicators have a number that all ranks know ...
+    handle: int = 0  # ... and of MPI the communicator's handle
+    root: int = UNKNOWN
 
 
 class _Range(NamedTuple):
@@ -50,7 +52,7 @@ class _Range(NamedTuple):
 
 def calls(
     rows: Rows, tables: set[str], path: Path, most: int, left: LeftOut
-) -> dict[int, list[Kernel]]:
+) -> dict[int, list[Exported]]:
     """The collectives of each process; none: the file has no kernels of NCCL.
 
     `rows(statement)` reads plain tables. Raises TraceError where no range tells a communicator.
@@ -62,7 +64,7 @@ def calls(
     if not named.communicators:
         raise TraceError(f"{path}: communicators of NCCL's kernels", "no range of NCCL tells one",
                          f"right would be {RECORD}")  # fmt: skip
-    found: dict[int, list[Kernel]] = {}
+    found: dict[int, list[Exported]] = {}
     devices: dict[int, object] = {}
     for start, end, thread, device, number, text in rows(
         f'SELECT start, "end", globalPid, deviceId, correlationId, shortName {kernels}'
@@ -81,7 +83,7 @@ def calls(
             left.add(_NO_GROUP, path, name)
         else:
             size = around.bytes if collective == "allreduce" else UNKNOWN
-            one = Kernel(around.communicator, collective, size, begin, finish)
+            one = Exported(begin, finish, collective, size, around.communicator)
             found.setdefault(process, []).append(one)
     return found
 

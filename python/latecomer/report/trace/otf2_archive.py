@@ -13,19 +13,18 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from .alone import EndedError, alone
 from .calls import Call, Recorded
+from .dtypes import collective_of
 from .files import find
 from .left_out import LeftOut
 from .matching import joined
 from .model import UNKNOWN, Trace, TraceError, text_of
 from .native_messages import remarks_on
 from .otf2_messages import Events, Found, Members, found_of, messages_of
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 MOST_EVENTS = 200_000_000
 MOST_CALLS = 20_000_000
@@ -34,13 +33,11 @@ _DATA = {".def", ".evt"}  # files beside the anchor
 _A_WHILE = 10_000  # events
 _UNDEFINED = "ranks whose definitions OTF2 cannot read"
 _WHOLE = "a whole archive, with the folder `traces` beside the file"
-NAMES = {
-    "BARRIER": "barrier", "BCAST": "bcast", "GATHER": "gather", "GATHERV": "gather",
-    "SCATTER": "scatter", "SCATTERV": "scatter", "ALLGATHER": "allgather",
-    "ALLGATHERV": "allgatherv", "ALLTOALL": "alltoall", "ALLTOALLV": "alltoallv",
-    "ALLTOALLW": "alltoallv", "ALLREDUCE": "allreduce", "REDUCE": "reduce",
-    "REDUCE_SCATTER": "reduce_scatter", "REDUCE_SCATTER_BLOCK": "reduce_scatter",
-}  # fmt: skip
+NAMES = {name: collective_of(name) for name in (
+    "BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV",
+    "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER",
+    "REDUCE_SCATTER_BLOCK",
+)}  # fmt: skip
 ROOTED = {"bcast", "gather", "scatter", "reduce"}
 
 

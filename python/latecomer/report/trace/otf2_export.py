@@ -9,17 +9,15 @@ from ctypes import CFUNCTYPE, c_char_p, c_int, c_uint64, c_void_p
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats, Int64s
 from ...base.whole_files import check_folder
 from .model import Messages, Trace, TraceError, rows_of
 from .otf2_archive import NAMES, ROOTED, module
 from .table_export import NO_MESSAGES, ends, has_all_messages
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Begin and end in ticks, the place, and what writes the call's events at such times.
 _Call = tuple[int, int, str, Callable[[Any, int, int], None]]
@@ -152,16 +150,16 @@ class _Archive:
             found.append(define.comm(group.name, group=of))
         return found
 
-    def _rows(self) -> dict[str, dict[int, NDArray[np.int64]]]:
+    def _rows(self) -> dict[str, dict[int, Int64s]]:
         """By rank the places of its sends, receives, probes and other waits."""
         messages, others = self.trace.messages, self.trace.others
         parts: dict[str, Any] = {"others": others}
         if messages is not None:
             parts |= {"send": messages.send, "receive": messages.receive,
-                      "probes": messages.probes and messages.probes.side}  # fmt: skip
+                      "probes": messages.probes.side}  # fmt: skip
         return {name: dict(rows_of(part.rank)) for name, part in parts.items() if part is not None}
 
-    def _own(self, what: str, rank: int) -> NDArray[np.int64]:
+    def _own(self, what: str, rank: int) -> Int64s:
         return self.rows[what].get(rank, np.zeros(0, np.int64))
 
     def write(self) -> None:
@@ -219,17 +217,13 @@ class _Archive:
                         yield posted, posted, site, partial(self._begin, message, sends, what)
             for (begin, end, site), those in completed.items():
                 yield begin, end, site, partial(self._complete, those)
-            if messages.probes is not None:
-                side = messages.probes.side
-                own = self._own("probes", rank)
-                yield from self._unknown("MPI_Probe", side.begin[own], side.end[own])
+            side, own = messages.probes.side, self._own("probes", rank)
+            yield from self._unknown("MPI_Probe", side.begin[own], side.end[own])
         if others is not None:
             own = self._own("others", rank)
             yield from self._unknown("MPI_Test", others.begin[own], others.end[own])
 
-    def _unknown(
-        self, name: str, begin: NDArray[np.float64], end: NDArray[np.float64]
-    ) -> Iterator[_Call]:
+    def _unknown(self, name: str, begin: Floats, end: Floats) -> Iterator[_Call]:
         region = self._region(name, of_mpi=True)
 
         def write(writer: Any, start: int, free: int) -> None:
@@ -287,7 +281,7 @@ class _Archive:
         writer.leave(end, self.regions[word])
 
 
-def _ticks(seconds: NDArray[np.float64], nothing: int = 0) -> list[int]:
+def _ticks(seconds: Floats, nothing: int = 0) -> list[int]:
     whole = np.round(np.maximum(np.nan_to_num(seconds, nan=0.0), 0.0) * _TICKS).astype(np.int64)
     ticks: list[int] = np.where(np.isfinite(seconds), whole, nothing).tolist()
     return ticks

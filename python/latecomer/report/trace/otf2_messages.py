@@ -8,20 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats
 from .left_out import LeftOut
-from .messages import Posted, joined, matched
+from .messages import Posted, Seconds, joined, matched
 from .model import Messages, Others, Side, Words, text_of
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
-    Seconds = Callable[[int, NDArray[Any]], NDArray[np.float64]]
 
 LEAST = 1e-6  # seconds: shorter calls of which nothing is known are no wait
 _OUTSIDE = ("mpi_init", "mpi_finalize")  # ranks wait there, but not for the program's work
@@ -83,17 +78,10 @@ class Talk:
         self._order += 1
         self._open[request] = self._order, region.begin if region else time, what
 
-    def sent(self, request: int, time: float) -> bool:
-        """A request to send is complete; False: it is not known."""
-        return self._completed(self.sends, request, time, None)
-
-    def received(self, request: int, time: float, what: list[Any]) -> bool:
-        """A request to receive is complete."""
-        return self._completed(self.receives, request, time, what)
-
-    def _completed(
-        self, into: list[list[Any]], request: int, time: float, what: list[Any] | None
+    def completed(
+        self, into: list[list[Any]], request: int, time: float, what: list[Any] | None = None
     ) -> bool:
+        """A request to send, or to receive this, is complete; False: it is not known."""
         order, posted, sent = self._open.pop(request, (0, 0.0, None))
         what = what or sent
         if not order or what is None:
@@ -181,13 +169,14 @@ class Events:
         talk.begun(event.request_id, time, _what(event, event.receiver))
 
     def _end_send(self, talk: Talk, event: Any, time: float) -> None:
-        self._known(talk.sent(event.request_id, time))
+        self._known(talk.completed(talk.sends, event.request_id, time))
 
     def _begin_receive(self, talk: Talk, event: Any, time: float) -> None:
         talk.begun(event.request_id, time, None)
 
     def _end_receive(self, talk: Talk, event: Any, time: float) -> None:
-        self._known(talk.received(event.request_id, time, _what(event, event.sender)))
+        what = _what(event, event.sender)
+        self._known(talk.completed(talk.receives, event.request_id, time, what))
 
     def _cancel(self, talk: Talk, event: Any, _time: float) -> None:
         talk.cancelled(event.request_id)
@@ -219,10 +208,10 @@ class Members:
 class Found:
     """The messages of one rank: `sites` are texts, by number."""
 
-    sends: NDArray[np.float64]  # (messages, 8): communicator, sender, receiver, tag, bytes, ...
-    receives: NDArray[np.float64]  # ... posted, begin, end; sender and receiver by communicator
+    sends: Floats  # (messages, 8): communicator, sender, receiver, tag, bytes, ...
+    receives: Floats  # ... posted, begin, end; sender and receiver by communicator
     sites: tuple[Sequence[str], Sequence[str]]
-    others: NDArray[np.float64]  # (calls, 2): begin and end
+    others: Floats  # (calls, 2): begin and end
 
 
 def found_of(
@@ -253,7 +242,7 @@ def found_of(
 
 
 def messages_of(
-    found: Mapping[int, Found], words: Words, seconds: Seconds, error: NDArray[np.float64]
+    found: Mapping[int, Found], words: Words, seconds: Seconds, error: Floats
 ) -> dict[str, Messages | Others]:
     """`messages` and `others` of a Trace. `seconds(rank, times)`: on the trace's clock."""
     posted = []

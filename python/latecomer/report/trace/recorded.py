@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...atlas.file import COLLECTIVES, OTHER, UNKNOWN, About, Arrivals
+from ...base.arrays import Floats, Int64s
 from .model import Group, Trace, TraceError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 MOST_CALLS = 2000  # of a file: the atlas of some tens of programs stays below some MB
 
@@ -44,7 +38,7 @@ def recorded(trace: Trace, name: str, cores: int = 0, load: float = 0.0) -> Arri
     return _columns(trace, [groups[i] for i in of[kept]], number, gap[kept], about)
 
 
-def _spans(group: Group, calls: NDArray[np.int64]) -> tuple[Floats, Floats]:
+def _spans(group: Group, calls: Int64s) -> tuple[Floats, Floats]:
     """First arrival and last exit of each."""
     begin, end = np.full(len(group), np.nan), np.full(len(group), np.nan)
     for part in group.stretches():
@@ -59,7 +53,7 @@ def _gaps(begin: Floats, end: Floats) -> Floats:
 
 
 def _columns(
-    trace: Trace, groups: list[Group], calls: NDArray[np.int64], gap: Floats, about: About
+    trace: Trace, groups: list[Group], calls: Int64s, gap: Floats, about: About
 ) -> Arrivals:
     lateness, transfer = [], []
     of_group: dict[int, int] = {}

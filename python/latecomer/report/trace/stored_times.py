@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Array, Floats, Int64s
 from ...base.errors import UserError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 class Stored:
     """The arrivals and exits of the calls of a communicator."""
 
-    def __init__(self, calls: Any, rows: NDArray[np.int64], parts: NDArray[np.int64]) -> None:
+    def __init__(self, calls: Any, rows: Int64s, parts: Int64s) -> None:
         """`calls` of the core; of these `rows`; `parts` of them, by member: -1 has no file."""
         self.calls, self.rows, self.parts = calls, rows, parts
         # For `Matching`, of each call: by how many seconds ranks of one clock contradict each
@@ -41,7 +37,7 @@ class Stored:
                             "keep the files until the report is written") from None  # fmt: skip
         return found
 
-    def forget_arrivals(self, rows: NDArray[np.int64]) -> None:
+    def forget_arrivals(self, rows: Int64s) -> None:
         """See `Group`."""
         for call in self.rows[rows].tolist():
             self.calls.forget_arrivals(call)
@@ -84,5 +80,5 @@ class Times:
             return self.stored.read(rows, np.array(members))[self._which][:, 0]
         return self.stored.read(rows, *members)[self._which]
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NDArray[Any]:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         return np.asarray(self[:], dtype)

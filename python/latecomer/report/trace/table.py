@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats, Int8s
 from ...base.spelling import counted
 from . import align, rank_names, table_rows
 from .contradictions import FEW
@@ -25,11 +26,7 @@ from .model import OBJECTS, Group, Trace, TraceError, earliest, ranks_said, text
 from .native_messages import remarks_on
 from .table_groups import groups_of
 from .table_messages import messages_of, others_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Columns = dict[str, NDArray[Any]]
+from .table_rows import Columns
 
 _ENDS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 _LIBRARY = re.compile(r"^(?:p?mpix?_|[nr]ccl|gloo:|mpi:|c10d::)", re.I)
@@ -119,14 +116,14 @@ class _Table:
             format="table",
             words=self.words,
             hosts=hosts,
-            groups=[_moved(group, offsets, start) for group in groups],
+            groups=[align.apply(group, offsets, start) for group in groups],
             begin=begin,
             end=end,
             clock=said,
             clock_error=error,
             remarks=[*self.remarks, *remarks_on(messages), *self.left.remarks()],
             messages=messages,
-            overlapping=[_moved(group, offsets, start) for group in overlapping],
+            overlapping=[align.apply(group, offsets, start) for group in overlapping],
             others=others,
         )
 
@@ -150,7 +147,7 @@ class _Table:
                       columns["rank"][strange][0], int(strange.sum()))  # fmt: skip
         return {name: column[~strange] for name, column in columns.items()}
 
-    def _named(self) -> NDArray[np.int8]:
+    def _named(self) -> Int8s:
         """The kind of each row; `operation` becomes the collective, as all readers name it."""
         if "operation" not in self.columns:
             self.columns["operation"] = np.full(len(self.columns["rank"]), -1, np.int32)
@@ -188,7 +185,7 @@ class _Table:
             self.remarks.append(f"the recording has no hosts: none can be named, and {told}")
         return [self.words[each] or "?" for each in place.tolist()]
 
-    def _runs(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    def _runs(self) -> tuple[Floats, Floats, Bools]:
         """When each rank began and ended, and which have any time."""
         begin, end = np.full(self.ranks, np.nan), np.full(self.ranks, np.nan)
         runs = self._of(_RUN)
@@ -198,8 +195,8 @@ class _Table:
         return begin, end, np.bincount(self.columns["rank"][timed], minlength=self.ranks) > 0
 
     def _clocks(
-        self, groups: list[Group], hosts: list[str], present: NDArray[np.bool_]
-    ) -> tuple[list[align.Offset], str, NDArray[np.float64]]:
+        self, groups: list[Group], hosts: list[str], present: Bools
+    ) -> tuple[list[align.Offset], str, Floats]:
         """The seconds to add to times, how it was found, and the error of each rank's clock."""
         error = np.full(self.ranks, np.nan)
         np.fmax.at(error, self.columns["rank"], self.columns.get("clock_error", np.nan))
@@ -218,7 +215,7 @@ class _Table:
         error[there] = [offsets[rank].error for rank in there]
         return offsets, said, error
 
-    def _first_and_last(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _first_and_last(self) -> tuple[Floats, Floats]:
         """By rank, the first and the last time of calls and messages; NaN: none is known."""
         first, last = np.full((2, self.ranks), np.nan)
         own = self.kinds != _RUN
@@ -235,15 +232,3 @@ class _Table:
         found = earliest(*(offsets[rank].apply(first[rank : rank + 1]) for rank in
                            np.flatnonzero(np.isfinite(first))))  # fmt: skip
         return found if np.isfinite(found) else 0.0
-
-
-def _moved(group: Group, offsets: list[align.Offset], start: float) -> Group:
-    """On the common clock, from the start."""
-    arrival, leave = align.apply(group, offsets).times()
-    times: dict[str, Any] = {"arrival": arrival - start, "exit": leave - start}
-    for name in ("completed", "idle"):
-        own = getattr(group, name)
-        if own is not None:
-            own = align.apply(replace(group, arrival=own), offsets).times()[0] - start
-        times[name] = own
-    return replace(group, **times)

@@ -10,21 +10,18 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Floats, Int32s, Int64s
 from ...base.printable import csv_cell
 from ...base.whole_files import fresh, fresh_text
 from .model import SERVED, UNKNOWN, Group, Side, Trace, TraceError
 from .table import OTHER, PROBE, RECEIVE, RUN, SEND
 from .waits import synchronising, waiting
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Table = dict[str, list[Any]]
-
+Table = dict[str, list[Any]]
 COLUMNS = {
     "group": str, "sequence": int, "operation": str, "bytes": int, "rank": int, "host": str,
     "arrive": float, "leave": float, "requested": float, "peer": int, "idle": float,
@@ -200,12 +197,12 @@ def _calls(trace: Trace, group: Group, name: str, part: slice) -> Table:
     )  # fmt: skip
 
 
-def _texts(trace: Trace, numbers: NDArray[np.int32], call: NDArray[np.int64]) -> list[str]:
+def _texts(trace: Trace, numbers: Int32s, call: Int64s) -> list[str]:
     column = [trace.words[int(each)] for each in numbers]
     return [column[i] for i in call]
 
 
-def _last_ranks(group: Group, arrival: NDArray[np.float64]) -> NDArray[np.int32]:
+def _last_ranks(group: Group, arrival: Floats) -> Int32s:
     """The rank that came last in each call; UNKNOWN where several did, at the same instant."""
     last = group.members[arrival.argmax(axis=1)]
     alone = (arrival == arrival.max(axis=1, keepdims=True)).sum(axis=1) == 1
@@ -219,10 +216,9 @@ def messages_of(trace: Trace) -> Iterator[Table]:
         number, (send, receive) = np.arange(len(messages)), (messages.send, messages.receive)
         for what, own, other in ((SEND, send, receive), (RECEIVE, receive, send)):
             yield from _sides(trace, own, what, number, other.rank, messages.bytes)
-        if (probes := messages.probes) is not None:
-            at = probes.message
-            peers = np.append(send.rank, UNKNOWN)[at]  # the last one is that of UNKNOWN
-            yield from _sides(trace, probes.side, PROBE, at, peers, None)
+        at = messages.probes.message
+        peers = np.append(send.rank, UNKNOWN)[at]  # the last one is that of UNKNOWN
+        yield from _sides(trace, messages.probes.side, PROBE, at, peers, None)
 
 
 def others_of(trace: Trace) -> Iterator[Table]:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats, Int8s, Int32s, Int64s
 from .calls import ALIKE
-from .following import WHAT as CONTRADICTING
-from .following import contradicting
+from .contradictions import CONTRADICTING, contradicting
 from .left_out import LeftOut
 from .model import SERVED, UNKNOWN, Group, TraceError, Words, check_size
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Columns = dict[str, NDArray[Any]]
+from .table_rows import Columns
 
 MOST_GROUPS = 1 << 14  # a report of as many takes 24 s of processor time
 
@@ -72,9 +67,7 @@ def _numbered(rows: Columns, words: Words, left: LeftOut) -> Columns:
     return _of_equal_counts(rows, lacking, words, left)
 
 
-def _of_equal_counts(
-    rows: Columns, counted: NDArray[np.bool_], words: Words, left: LeftOut
-) -> Columns:
+def _of_equal_counts(rows: Columns, counted: Bools, words: Words, left: LeftOut) -> Columns:
     """Without the groups whose ranks have different numbers of calls that are counted."""
     group = rows["group"].astype(np.int64)
     pairs, calls = np.unique((group << 32 | rows["rank"])[counted], return_counts=True)
@@ -144,12 +137,12 @@ class _Places:
     """Where a group's rows belong."""
 
     rows: Columns
-    first: NDArray[np.int64]  # row of each call
-    call: NDArray[np.int64]  # of each row
-    member: NDArray[np.int64]  # of each row
-    keep: NDArray[np.int64]  # rows, one for each call and member
+    first: Int64s  # row of each call
+    call: Int64s  # of each row
+    member: Int64s  # of each row
+    keep: Int64s  # rows, one for each call and member
 
-    def times(self, column: str) -> NDArray[np.float64] | None:
+    def times(self, column: str) -> Floats | None:
         """An array of shape (calls, members); None: no row has any."""
         if column not in self.rows or np.isnan(self.rows[column]).all():
             return None
@@ -157,12 +150,12 @@ class _Places:
         found[self.call[self.keep], self.member[self.keep]] = self.rows[column][self.keep]
         return found
 
-    def text(self, column: str) -> NDArray[np.int32]:
+    def text(self, column: str) -> Int32s:
         """The value of each call, as its lowest rank has it."""
         found = self.rows.get(column)
         return np.full(len(self.first), UNKNOWN, np.int32) if found is None else found[self.first]
 
-    def whole(self, column: str) -> NDArray[np.int64]:
+    def whole(self, column: str) -> Int64s:
         """The greatest value of each call; UNKNOWN."""
         if column not in self.rows:
             return np.full(len(self.first), UNKNOWN)
@@ -172,8 +165,8 @@ class _Places:
 
 def _filled(
     name: str,
-    members: NDArray[np.int32],
-    numbers: NDArray[np.float64],
+    members: Int32s,
+    numbers: Floats,
     places: _Places,
     words: Words,
     overlapping: bool,
@@ -205,14 +198,14 @@ def _filled(
     )
 
 
-def _kinds(operations: NDArray[np.int32], words: Words) -> NDArray[np.int64]:
+def _kinds(operations: Int32s, words: Words) -> Int64s:
     """Equal for what all ranks see as one collective."""
     some, at = np.unique(operations, return_inverse=True)
     texts = (words[each] for each in some.tolist())
     return np.array([words.place(ALIKE.get(text, text)) for text in texts])[at.reshape(-1)]
 
 
-def _served(places: NDArray[np.int32], words: Words) -> NDArray[np.int8]:
+def _served(places: Int32s, words: Words) -> Int8s:
     some, at = np.unique(places, return_inverse=True)
     texts = (words[each] for each in some.tolist())
     known = [SERVED.index(text) if text in SERVED else UNKNOWN for text in texts]

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
+from ...base.arrays import Floats, Int64s
 from .left_out import LeftOut
-from .messages import Posted, joined, matched
+from .messages import Posted, Seconds, joined, matched
 from .model import UNKNOWN, Messages, Others, Probes, Side, rows_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Columns = dict[str, NDArray[Any]]
-    Seconds = Callable[[int, NDArray[Any]], NDArray[np.float64]]
+from .table_rows import Columns
 
 
 def messages_of(
@@ -23,7 +16,7 @@ def messages_of(
     receives: Columns,
     probes: Columns,
     seconds: Seconds,
-    clock_error: NDArray[np.float64],
+    clock_error: Floats,
     left: LeftOut,
 ) -> Messages:
     """The messages. `seconds(rank, times)`: that rank's times on the trace's clock.
@@ -68,22 +61,22 @@ def _timed(rows: Columns, left: LeftOut) -> Columns:
     return {name: column[order] for name, column in rows.items()}
 
 
-def _or(rows: Columns, column: str, others: NDArray[np.float64]) -> NDArray[np.float64]:
+def _or(rows: Columns, column: str, others: Floats) -> Floats:
     """A column; the others' values where it says nothing."""
     found = rows.get(column)
     return others if found is None else np.where(np.isnan(found), others, found)
 
 
-def _keys(rows: Columns, *, sent: bool) -> NDArray[np.int64]:
+def _keys(rows: Columns, *, sent: bool) -> Int64s:
     """Group, sender, receiver and sequence; -1: not known."""
     nothing = np.full(len(rows["rank"]), np.nan)
     ends = (rows["rank"], rows["peer"]) if sent else (rows["peer"], rows["rank"])
     columns = (rows.get("group", nothing), *ends, rows.get("sequence", nothing))
-    keys: NDArray[np.int64] = np.nan_to_num(np.column_stack(columns), nan=UNKNOWN).astype(np.int64)
+    keys: Int64s = np.nan_to_num(np.column_stack(columns), nan=UNKNOWN).astype(np.int64)
     return keys
 
 
-def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+def _places(keys: Int64s, wanted: Int64s) -> Int64s:
     """Where in the keys the wanted ones are; UNKNOWN."""
     if not len(wanted):
         return np.zeros(0, np.int64)
@@ -92,7 +85,7 @@ def _places(keys: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.in
                      for key in wanted.tolist()], np.int64)  # fmt: skip
 
 
-def _posted(rows: Columns, keys: NDArray[np.int64], seconds: Seconds) -> Posted:
+def _posted(rows: Columns, keys: Int64s, seconds: Seconds) -> Posted:
     nothing = np.full(len(rows["rank"]), np.nan)
     sizes = np.nan_to_num(rows.get("bytes", nothing), nan=UNKNOWN).astype(np.int64)
     return Posted(_side(rows, seconds), keys, sizes, np.ones(len(sizes), bool))

@@ -11,11 +11,12 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import regular_files
+from ...base.arrays import Array, Bools, Floats, Int32s
 from ...base.printable import HALVES, of_csv_cell
 from . import files, profiles_of_sums
 from .contradictions import SAME_CLOCK
@@ -24,11 +25,7 @@ from .json_numbers import number
 from .left_out import LeftOut
 from .model import TraceError, Words
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Columns = dict[str, NDArray[Any]]
-
+Columns = dict[str, Array]
 MOST_ROWS = 10_000_000  # as many take 2 GB with the trace that is made of them
 MOST_TEXTS = 1 << 18  # different ones, of at most ...
 LONGEST_TEXT = 1024  # ... so many characters
@@ -155,9 +152,7 @@ class Rows:
             self.left.doubt(f"times that are all whole numbers, and taken as seconds: {_UNIT}",
                             path)  # fmt: skip
 
-    def _not_a_number(
-        self, path: Path, name: str, found: NDArray[Any], wrong: NDArray[np.bool_], column: Any
-    ) -> None:
+    def _not_a_number(self, path: Path, name: str, found: Array, wrong: Bools, column: Any) -> None:
         """Doubt times that are given as NaN; empty ones are not known, as the table says."""
         odd = np.isnan(found) & ~wrong
         if odd.any() and not isinstance(column, np.ndarray):
@@ -166,15 +161,13 @@ class Rows:
                 self.left.doubt(f"rows whose {name} is NaN, which is taken as not known", path,
                                 count)  # fmt: skip
 
-    def _odd(self, path: Path, what: str, wrong: NDArray[np.bool_], values: Any) -> None:
+    def _odd(self, path: Path, what: str, wrong: Bools, values: Any) -> None:
         if wrong.any():
             at = int(wrong.argmax())
             self.left.add(what, f"{path}, row {self.count + at + 1}", str(values[at])[:80],
                           int(wrong.sum()))  # fmt: skip
 
-    def _texts(
-        self, values: Sequence[Any], *, quoted: bool
-    ) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def _texts(self, values: Sequence[Any], *, quoted: bool) -> tuple[Int32s, Bools]:
         """Their places in the words. `quoted`: as exports quote what a spreadsheet executes."""
         try:
             places: dict[Any, int] = dict.fromkeys(values, 0)
@@ -197,7 +190,7 @@ class Rows:
         return self.words.place(text.translate(HALVES))
 
 
-def _numbers(values: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _numbers(values: Any) -> tuple[Floats, Bools]:
     """As an array, NaN where nothing is said; and which ones are no numbers."""
     if isinstance(values, np.ndarray):
         return values.astype(np.float64), np.zeros(len(values), bool)
@@ -254,13 +247,10 @@ def _stretches(path: Path, left: LeftOut) -> Iterator[Mapping[str, Any]]:
     def cut(why: str) -> None:
         left.add("ends of files", path, why)
 
-    def odd(what: str) -> None:
-        left.doubt(f"texts of files with an error: {what}", path)
-
     def overlong() -> None:
         left.add(f"lines of more than {LONGEST_LINE} characters", path)
 
-    pieces = files.text(path, cut, odd=odd)
+    pieces = files.text(path, cut, left)
     first = next(pieces, "")
     lines = files.lines(chain([first], pieces), LONGEST_LINE, overlong)
     mark = first.lstrip()[:1]

@@ -7,46 +7,37 @@ in an all-to-all with counts it does where nothing is sent to it, but mostly it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Set
+from typing import Any
 
 import numpy as np
 
+from ...base.arrays import Bools, Floats, Int32s, Int64s
 from .contradictions import SAME_CLOCK, gaps
 from .contradictions import waits as never_early
-from .model import OBJECTS, SYNCHRONISING
-
-if TYPE_CHECKING:
-    from collections.abc import Set
-
-    from numpy.typing import NDArray
-
-    from .model import Group, Trace, Words
-
-    Floats = NDArray[np.float64]
+from .model import OBJECTS, SYNCHRONISING, Group, Trace, Words
 
 
-def are(words: Words, kinds: NDArray[np.int32], names: Set[str]) -> NDArray[np.bool_]:
+def are(words: Words, kinds: Int32s, names: Set[str]) -> Bools:
     """Which of these collectives have such names, or are the non-blocking or persistent form, as
     "iallreduce" and "allreduce_init" of "allreduce"."""
-    found: NDArray[np.bool_] = words.tell(
+    found: Bools = words.tell(
         kinds, lambda name: name.removesuffix("_init").removeprefix("i") in names
     )
     return found
 
 
-def may_meet(words: Words, kinds: NDArray[np.int32]) -> NDArray[np.bool_]:
+def may_meet(words: Words, kinds: Int32s) -> Bools:
     """Which of these collectives ranks mostly leave after all have entered them.
 
     Those that make communicators, and those on windows and files, need not.
     """
-    found: NDArray[np.bool_] = are(words, kinds, SYNCHRONISING | {"alltoallw"})
+    found: Bools = are(words, kinds, SYNCHRONISING | {"alltoallw"})
     found |= words.tell(kinds, lambda name: name.startswith(OBJECTS))
     return found
 
 
-def synchronising(
-    trace: Trace, group: Group, calls: Any, arrival: Floats, leave: Floats
-) -> NDArray[np.bool_]:
+def synchronising(trace: Trace, group: Group, calls: Any, arrival: Floats, leave: Floats) -> Bools:
     """Tell of these calls of a group if nobody left them before all had entered.
 
     `arrival`, `leave`: theirs, of shape (calls, ranks). Where somebody can leave early, nobody did
@@ -59,7 +50,7 @@ def synchronising(
     return found
 
 
-def met(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np.int64]:
+def met(arrival: Floats, leave: Floats, by_all: Bools) -> Int64s:
     """How many arrivals of its call each rank waits for or comes after, its own included.
 
     Arrays of shape (calls, ranks), but `by_all`: of each call, whether nobody leaves it before all
@@ -80,7 +71,7 @@ def met(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> NDArray[np
     return counts
 
 
-def waiting(arrival: Floats, leave: Floats, by_all: NDArray[np.bool_]) -> Floats:
+def waiting(arrival: Floats, leave: Floats, by_all: Bools) -> Floats:
     """Seconds from each arrival to the last one that comes before the rank leaves.
 
     Shapes as for `met`; NaN where a time is not known.

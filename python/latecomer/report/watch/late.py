@@ -10,24 +10,18 @@ slows a rank down for some milliseconds makes it late in all of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...base.arrays import Floats, Int32s, Int64s
 from ...core.compiled import core
 from ..analysis.facts import Facts, facts
 from ..analysis.lateness import Lateness
 from ..analysis.wording import LITTLE
 from ..trace.model import latest
 from ..trace.waits import synchronising
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 BLOCK_S = 0.25
 _MOST = 0.75  # of the waiting, in the blocks that are counted
@@ -103,7 +97,7 @@ def _blocks(found: Lateness, block: float) -> tuple[Floats, Floats]:
     return blocks * block, cost
 
 
-def _costs(found: Lateness, number: int) -> tuple[Floats, Floats, NDArray[np.int32]]:
+def _costs(found: Lateness, number: int) -> tuple[Floats, Floats, Int32s]:
     """When each call of a group was entered, what each rank cost in it, and the ranks."""
     group = found.trace.groups[number]
     whole = np.flatnonzero(group.whole())
@@ -113,7 +107,7 @@ def _costs(found: Lateness, number: int) -> tuple[Floats, Floats, NDArray[np.int
     return arrival.min(axis=1), cost, group.members
 
 
-def _heavy(cost: Floats) -> NDArray[np.int64]:
+def _heavy(cost: Floats) -> Int64s:
     """The blocks that have most of the cost."""
     order = np.argsort(-cost.sum(axis=1), kind="stable")
     sums = np.cumsum(cost.sum(axis=1)[order])

@@ -10,19 +10,16 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...base import regular_files
+from ...base.arrays import Array, Bools, Int64s, UInt32s
 from ..trace import native_file as native
 from ..trace.events import MOST_RANKS
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Records = NDArray[np.int64]  # (records, 8)
-
+Records = Int64s  # (records, 8)
 LEAST = 32  # calls that are kept, however long ago they were
 _BYTES = native.CALL.itemsize  # of a record
 _CHUNK = 1 << 16  # records that are read at once
@@ -253,32 +250,32 @@ def _no_trace(number: int) -> str:
     return "" if 0 <= ranks <= MOST_RANKS else f"its number of ranks is {ranks}"
 
 
-def _kinds(records: Records) -> NDArray[np.int64]:
+def _kinds(records: Records) -> Int64s:
     return records[:, 0] & 0xFF
 
 
-def _done(records: Records) -> NDArray[np.int64]:
+def _done(records: Records) -> Int64s:
     """The time of each record, in nanoseconds."""
     column = np.zeros(256, np.int64)
     column[list(_DONE)] = list(_DONE.values())
     return records[np.arange(len(records)), column[_kinds(records)]]
 
 
-def _as(layout: np.dtype[Any], records: Records) -> NDArray[Any]:
+def _as(layout: np.dtype[Any], records: Records) -> Array:
     return np.ascontiguousarray(records).view(layout).reshape(-1)
 
 
-def _orders(messages: Records) -> NDArray[np.uint32]:
+def _orders(messages: Records) -> UInt32s:
     return _as(native.MESSAGE, messages)["order"]
 
 
-def _counts(messages: Records) -> NDArray[np.bool_]:
+def _counts(messages: Records) -> Bools:
     """Which of them are sends or receives: probes are waits for a message that is another's."""
-    found: NDArray[np.bool_] = _as(native.MESSAGE, messages)["what"] != _PROBE
+    found: Bools = _as(native.MESSAGE, messages)["what"] != _PROBE
     return found
 
 
-def _channels(messages: Records) -> NDArray[np.int64]:
+def _channels(messages: Records) -> Int64s:
     """The channel of each, of shape (messages, 4)."""
     own = _as(native.MESSAGE, messages)
     received = own["what"] == _RECEIVE
