@@ -23,7 +23,7 @@ Names = Annotated[
 Collective = Annotated[
     str | None,
     option("--collective", "NAME", "The default is all."),
-]  # fmt: skip
+]
 
 
 def algorithms(names: Names = None, collective: Collective = None, as_json: Json = False) -> None:

@@ -15,12 +15,8 @@ from .options import ClockSkew, Compute, Question, Result, Where, option
 class Options(Result, Where, Question):
     """The options of bench."""
 
-    algorithms: Annotated[str, option(
-        "--algorithms", "LIST", "Or all."
-    )] = "all"  # fmt: skip
-    bytes: Annotated[str | None, option(
-        "--bytes", "SIZE", "The default is 1MiB."
-    )] = None  # fmt: skip
+    algorithms: Annotated[str, option("--algorithms", "LIST", "Or all.")] = "all"
+    bytes: Annotated[str | None, option("--bytes", "SIZE", "The default is 1MiB.")] = None
     count: Annotated[str | None, option("--count", "N", "")] = None
     imbalance: Annotated[str, option(
         "--uneven", "|".join(choices.IMBALANCES), "Choose what the delays make uneven. phase: a "
@@ -37,9 +33,7 @@ class Options(Result, Where, Question):
         "--edge", "PART", "Report progress to the library after this part of the computation, with "
         "--estimate online.", min=0, max=1
     )] = 0.5  # fmt: skip
-    iterations: Annotated[int, option(
-        "--iterations", "N", "", min=1, max=MOST_ITERATIONS
-    )] = 32  # fmt: skip
+    iterations: Annotated[int, option("--iterations", "N", "", min=1, max=MOST_ITERATIONS)] = 32
     warmup: Annotated[int, option(
         "--warmup", "N", "Run so many iterations first without recording them; auto makes 9 more "
         "calls, to learn.", min=0, max=MOST_ITERATIONS

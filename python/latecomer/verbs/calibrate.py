@@ -22,9 +22,7 @@ class Options(Where):
     network: Annotated[
         str | None, declare.option("--network", "PLACE", "The old name of --place.", hidden=True)
     ] = None
-    budget: Annotated[str, option(
-        "--budget", "TIME", "From 1s to one day (86400s)."
-    )] = "30s"  # fmt: skip
+    budget: Annotated[str, option("--budget", "TIME", "From 1s to one day (86400s).")] = "30s"
     save: Annotated[Path | None, option(
         "--save", "FILE", "Save the costs in this file. The default is the file that bench and "
         "simulate read, latecomer/network in $XDG_CONFIG_HOME or ~/.config."

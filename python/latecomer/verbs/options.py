@@ -104,10 +104,7 @@ Estimate = Annotated[str, option(
     "--estimate", "|".join(choices.ESTIMATES), "Tell algorithms the true arrival times, the times "
     "that the library estimates from earlier calls, or the reversed times."
 )]  # fmt: skip
-Seed = Annotated[int, option(
-    "--seed", "N", "",
-    min=0, max=MOST_SEED
-)]  # fmt: skip
+Seed = Annotated[int, option("--seed", "N", "", min=0, max=MOST_SEED)]
 Compute = Annotated[
     str, option("--compute", "TIME", "Emulate a computation of this length before each call.")
 ]
@@ -141,9 +138,7 @@ class Nodes:
 class Question:
     """The question of the benchmark, measured or simulated."""
 
-    collective: Annotated[str, option(
-        "--collective", "NAME", ""
-    )] = "allreduce"  # fmt: skip
+    collective: Annotated[str, option("--collective", "NAME", "")] = "allreduce"
     type: Annotated[str, option(
         "--type", "|".join(choices.TYPE_BYTES), "The vector holds numbers of this type."
     )] = "float32"  # fmt: skip
@@ -170,9 +165,7 @@ class Question:
 class Result:
     """The forms of a benchmark's result."""
 
-    format: Annotated[str, option(
-        "--format", "|".join(choices.FORMATS), ""
-    )] = "table"  # fmt: skip
+    format: Annotated[str, option("--format", "|".join(choices.FORMATS), "")] = "table"
     output: Annotated[list[Path] | None, option(
         "--output", "FILE", "As CSV or JSON if its name ends in .csv or .json, else in the "
         "format of --format."
@@ -180,9 +173,7 @@ class Result:
     plot: Annotated[list[Path] | None, option(
         "--plot", "FILE", "A name in .html gives a page."
     )] = None  # fmt: skip
-    html: Annotated[Path | None, option(
-        "--html", "FILE", "It has plots and tables."
-    )] = None  # fmt: skip
+    html: Annotated[Path | None, option("--html", "FILE", "It has plots and tables.")] = None
     json: Annotated[bool, flag("--json", "It stands for --format json.")] = False
 
     def forms(self, *more: Path | None) -> tuple[str, list[Path]]:
@@ -211,12 +202,8 @@ class Where:
         "--nodes", "N", "The default is 8 in the lab, 4 with --place local.",
         min=1, max=MOST_RANKS
     )] = None  # fmt: skip
-    rate: Annotated[str | None, option(
-        "--rate", "R", "The default is 200mbit."
-    )] = None  # fmt: skip
-    per_node: Annotated[int, option(
-        "--per-node", "K", "", min=1, max=MOST_RANKS
-    )] = 1  # fmt: skip
+    rate: Annotated[str | None, option("--rate", "R", "The default is 200mbit.")] = None
+    per_node: Annotated[int, option("--per-node", "K", "", min=1, max=MOST_RANKS)] = 1
     place: Annotated[str | None, option(
         "--place", "|".join(choices.PLACES), "Run in the emulated cluster, on this machine without "
         "it, or in the MPI job that started this command. The default is lab where it works, else "

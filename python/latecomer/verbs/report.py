@@ -32,97 +32,81 @@ if TYPE_CHECKING:
 NATIVE = "openmpi-4.1"
 _SHORT, _LONG = 2.5, 5.0  # seconds of simulation for few and for many ranks
 
-Folder = Annotated[
-    Path,
-    argument("FOLDER", "The folder of a trace, of whichever kind, or a table: a CSV, JSON lines or "
-             "Parquet file."),
-]  # fmt: skip
-Second = Annotated[
-    Path | None,
-    argument("[AFTER]", "The trace of another run, after a change: both are compared."),
-]
-Before = Annotated[
-    list[Path] | None,
-    option("--before", "FOLDER", "Compare with another run like the first one, too; the option can "
-           "be repeated. Several runs tell how much they differ by chance."),
-]  # fmt: skip
-After = Annotated[
-    list[Path] | None,
-    option("--after", "FOLDER", "The same for the second one."),
-]
-Html = Annotated[
-    Path | None,
-    option("--html", "FILE", "The default is report.html in FOLDER, and for a table its name "
-    "with .html; with --json, an export or AFTER no page is written without this option."),
-]  # fmt: skip
-Network = Annotated[
-    str,
-    option("--network", "COSTS", "The what-if begins with them, and fits them to the trace. The "
-    "default is LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."),
-]  # fmt: skip
-Native = Annotated[
-    str,
-    option("--native", "NAME", "Model the MPI library's own all-reduce so: openmpi-4.1, mpich-5.0, "
-           "or an algorithm."),
-]  # fmt: skip
-Budget = Annotated[
-    float | None,
-    option("--budget", "S", "Longer traces are represented by stretches, and where that is too "
-    "little the chief questions are answered. 0 leaves the what-if out. The default is 2.5, and "
-    "up to 5 for many ranks.",
-           min=0, max=LONGEST_S),
-]  # fmt: skip
-Skip = Annotated[
-    int | None,
-    option("--skip", "N", "Leave out the first N calls. By default the first one is left out where "
-           "it makes much of all waiting, as where ranks start at different times; the report "
-           "says so, and 0 keeps it.", min=0, max=MOST_CALLS),
-]  # fmt: skip
-Start = Annotated[
-    str, option("--from", "TIME", "Look at the calls from this time on: 2s after the beginning.")
-]
-End = Annotated[str, option("--to", "TIME", "Look at the calls before this time.")]
-Csv = Annotated[
-    Path | None,
-    option("--csv", "FILE", "Write one line for each call and rank, as CSV, or as JSON lines if "
-           "FILE ends in .jsonl, packed behind a further .gz; report reads it back."),
-]  # fmt: skip
-Perfetto = Annotated[
-    Path | None,
-    option(
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of report."""
+
+    folder: Annotated[Path, argument(
+        "FOLDER", "The folder of a trace, of whichever kind, or a table: a CSV, JSON lines or "
+        "Parquet file."
+    )]  # fmt: skip
+    second: Annotated[Path | None, argument(
+        "[AFTER]", "The trace of another run, after a change: both are compared."
+    )] = None  # fmt: skip
+    html: Annotated[Path | None, option(
+        "--html", "FILE", "The default is report.html in FOLDER, and for a table its name with "
+        ".html; with --json, an export or AFTER no page is written without this option."
+    )] = None  # fmt: skip
+    network: Annotated[str, option(
+        "--network", "COSTS", "The what-if begins with them, and fits them to the trace. The "
+        "default is LATECOMER_NETWORK, else the costs that calibrate saved, else built-in."
+    )] = ""  # fmt: skip
+    native: Annotated[str, option(
+        "--native", "NAME", "Model the MPI library's own all-reduce so: openmpi-4.1, mpich-5.0, or "
+        "an algorithm."
+    )] = NATIVE  # fmt: skip
+    budget: Annotated[float | None, option(
+        "--budget", "S", "Longer traces are represented by stretches, and where that is too "
+        "little the chief questions are answered. 0 leaves the what-if out. The default is 2.5, "
+        "and up to 5 for many ranks.", min=0, max=LONGEST_S
+    )] = None  # fmt: skip
+    skip: Annotated[int | None, option(
+        "--skip", "N", "Leave out the first N calls. By default the first one is left out where it "
+        "makes much of all waiting, as where ranks start at different times; the report says so, "
+        "and 0 keeps it.", min=0, max=MOST_CALLS
+    )] = None  # fmt: skip
+    start: Annotated[str, option(
+        "--from", "TIME", "Look at the calls from this time on: 2s after the beginning."
+    )] = ""  # fmt: skip
+    end: Annotated[str, option("--to", "TIME", "Look at the calls before this time.")] = ""
+    perfetto: Annotated[Path | None, option(
         "--perfetto", "FILE", "Write the calls for ui.perfetto.dev or chrome://tracing, as JSON."
-    ),
-]
-Parquet = Annotated[
-    Path | None,
-    option("--parquet", "FILE", "Write what --csv writes as Parquet, if pyarrow is installed."),
-]
+    )] = None  # fmt: skip
+    csv: Annotated[Path | None, option(
+        "--csv", "FILE", "Write one line for each call and rank, as CSV, or as JSON lines if FILE "
+        "ends in .jsonl, packed behind a further .gz; report reads it back."
+    )] = None  # fmt: skip
+    parquet: Annotated[Path | None, option(
+        "--parquet", "FILE", "Write what --csv writes as Parquet, if pyarrow is installed."
+    )] = None  # fmt: skip
+    otf2: Annotated[Path | None, option(
+        "--otf2", "FOLDER", "Write an OTF2 archive, for Vampir and others, into this new folder, "
+        "if the Python module otf2 is installed."
+    )] = None  # fmt: skip
+    before: Annotated[list[Path] | None, option(
+        "--before", "FOLDER", "Compare with another run like the first one, too; the option can be "
+        "repeated. Several runs tell how much they differ by chance."
+    )] = None  # fmt: skip
+    after: Annotated[list[Path] | None, option(
+        "--after", "FOLDER", "The same for the second one."
+    )] = None  # fmt: skip
+    json: Json = False
 
-Otf2 = Annotated[
-    Path | None,
-    option("--otf2", "FOLDER", "Write an OTF2 archive, for Vampir and others, into this new "
-           "folder, if the Python module otf2 is installed."),
-]  # fmt: skip
+    @property
+    def exports(self) -> dict[str, Path | None]:
+        """The files and folders for other tools, by option."""
+        return {"--perfetto": self.perfetto, "--csv": self.csv, "--parquet": self.parquet,
+                "--otf2": self.otf2}  # fmt: skip
+
+    @property
+    def simulation(self) -> dict[str, object]:
+        """What was said of the what-if, by option."""
+        model = "" if self.native == NATIVE else self.native
+        return {"--network": self.network, "--native": model, "--budget": self.budget}
 
 
-def report(
-    folder: Folder,
-    second: Second = None,
-    html: Html = None,
-    network: Network = "",
-    native: Native = NATIVE,
-    budget: Budget = None,
-    skip: Skip = None,
-    start: Start = "",
-    end: End = "",
-    perfetto: Perfetto = None,
-    csv: Csv = None,
-    parquet: Parquet = None,
-    otf2: Otf2 = None,
-    before: Before = None,
-    after: After = None,
-    as_json: Json = False,
-) -> int:
+def report(asked: Options) -> int:
     """Tell who is late in a traced program, where, what it costs, and what would help.
 
     Programs that run with LATECOMER_TRACE=FOLDER, or by latecomer run --trace, write traces. Also
@@ -137,64 +121,66 @@ def report(
     from ..report.trace import read
     from ..report.trace.about import NAME
 
-    part = _part(skip, start, end)
-    outputs = [file for file in (html, perfetto, csv, parquet) if file]
+    part = _part(asked.skip, asked.start, asked.end)
+    exports, simulation = asked.exports, asked.simulation
+    outputs = [file for file in (asked.html, asked.perfetto, asked.csv, asked.parquet) if file]
     check_apart(outputs)
-    _check_native(native)
-    model = "" if native == NATIVE else native
-    if second:
-        refuse("two runs are compared without a simulation or an export", {
-            "--network": network, "--native": model, "--budget": budget, "--perfetto": perfetto,
-            "--csv": csv, "--parquet": parquet, "--otf2": otf2,
-        })  # fmt: skip
-        sides = [folder, *(before or [])], [second, *(after or [])]
-        return _compare(sides, part, outputs, html, as_json)
-    lone = {"--before": before, "--after": after}
+    _check_native(asked.native)
+    if asked.second:
+        refuse("two runs are compared without a simulation or an export", simulation | exports)
+        return _compare(asked, part, outputs)
+    lone = {"--before": asked.before, "--after": asked.after}
     refuse("a comparison needs two folders, as in report A B", lone)
-    if (perfetto or csv or parquet or otf2) and html is None and not as_json:
-        refuse("an export has all calls, and no answers without --html or --json", {
-            "--skip": skip is not None, "--from": start, "--to": end, "--network": network,
-            "--native": model, "--budget": budget,
-        })  # fmt: skip
+    exported = any(exports.values())
+    if exported and asked.html is None and not asked.json:
+        parted = {"--skip": asked.skip is not None, "--from": asked.start, "--to": asked.end}
+        refuse("an export has all calls, and no answers without --html or --json",
+               parted | simulation)  # fmt: skip
+    folder = asked.folder
     trace = read(folder)
     check_apart(outputs, [*trace.inputs, folder / NAME])
-    exports: list[tuple[Path, Callable[[Trace, Path], None], Callable[[Trace], str]]] = []
-    if perfetto or csv or parquet or otf2:
-        from ..report.trace import export, otf2_export, table_export
-
-        writers = ((perfetto, export.perfetto, lambda _: ""),
-                   (csv, table_export.csv, table_export.lacking),
-                   (parquet, table_export.parquet, table_export.lacking),
-                   (otf2, otf2_export.otf2, otf2_export.lacking))  # fmt: skip
-        exports = [(file, writer, lacking) for file, writer, lacking in writers if file]
-    for file, writer, lacking in exports:
-        writer(trace, file)
-        say(f"wrote {file}")
-        if told := lacking(trace):
-            say(told)
-    if html is None and not as_json and not exports:
-        html = folder / "report.html" if folder.is_dir() else folder.with_suffix(".html")
-    if html is None and not as_json:
-        return 0
-    return _report(trace, part, html, network, native, budget, as_json)
+    if exported:
+        _export(trace, exports)
+    if asked.html is None and not asked.json:
+        if exported:
+            return 0
+        page = folder / "report.html" if folder.is_dir() else folder.with_suffix(".html")
+        asked = replace(asked, html=page)
+    return _report(trace, part, asked)
 
 
-def _compare(
-    sides: tuple[list[Path], list[Path]],
-    part: Mapping[str, Any],
-    outputs: Sequence[Path],
-    html: Path | None,
-    as_json: bool,
-) -> int:
+def _export(trace: Trace, exports: Mapping[str, Path | None]) -> None:
+    from ..report.trace import export, otf2_export, table_export
+
+    writers: dict[str, tuple[Callable[[Trace, Path], None], Callable[[Trace], str]]] = {
+        "--perfetto": (export.perfetto, lambda _: ""),
+        "--csv": (table_export.csv, table_export.lacking),
+        "--parquet": (table_export.parquet, table_export.lacking),
+        "--otf2": (otf2_export.otf2, otf2_export.lacking),
+    }
+    for name, file in exports.items():
+        if file:
+            write, lacking = writers[name]
+            write(trace, file)
+            say(f"wrote {file}")
+            if told := lacking(trace):
+                say(told)
+
+
+def _compare(asked: Options, part: Mapping[str, Any], outputs: Sequence[Path]) -> int:
     from .compare import compare
 
+    sides = (
+        [asked.folder, *(asked.before or [])],
+        [*filter(None, [asked.second]), *(asked.after or [])],
+    )
     named = [each for side in sides for each in side]
     whole = [each.resolve() for each in named]
     if twice := [each for each in named if whole.count(each.resolve()) > 1]:
         raise UserError("one run named twice", twice[0], "name runs that differ")
     before, after = ([_seen(each, part, outputs) for each in side] for side in sides)
-    value = compare(before, after, html, as_json)
-    if as_json:
+    value = compare(before, after, asked.html, asked.json)
+    if asked.json:
         print_json(value)
     return 0
 
@@ -263,15 +249,7 @@ def _part(skip: int | None, start: str, end: str) -> dict[str, Any]:
     return part
 
 
-def _report(
-    trace: Trace,
-    part: Mapping[str, Any],
-    html: Path | None,
-    network: str,
-    native: str,
-    seconds: float | None,
-    as_json: bool,
-) -> int:
+def _report(trace: Trace, part: Mapping[str, Any], asked: Options) -> int:
     from ..report.analysis.answer import HANG
     from ..report.analysis.page import remarks
     from ..report.analysis.time_parts import lines
@@ -279,12 +257,13 @@ def _report(
 
     seen = see(trace, part)
     found = seen.found
+    html = asked.html
     if html is not None and not _has_calls(found):
         raise ValueError(
             "no call of two or more ranks is in the trace, so there is nothing to show"
         )
-    seen, answers = with_what_if(seen, network, native, seconds)
-    if as_json:
+    seen, answers = with_what_if(seen, asked.network, asked.native, asked.budget)
+    if asked.json:
         from ..report.analysis.summary import summary
 
         print_json(summary(found, seen.facts, seen.said, answers) | _run(seen.about))

@@ -31,9 +31,7 @@ class Options:
     network: Annotated[str | None, option(
         "--network", "COSTS", "They replace fitted ones: ports=2 or alpha=30us,gamma=0."
     )] = None  # fmt: skip
-    iterations: Annotated[int, option(
-        "--iterations", "N", "", min=1, max=MOST_ITERATIONS
-    )] = 16  # fmt: skip
+    iterations: Annotated[int, option("--iterations", "N", "", min=1, max=MOST_ITERATIONS)] = 16
     seed: Annotated[int, option("--seed", "N", "", min=0, max=MOST_SEED)] = 1
     format: Annotated[str, option("--format", "|".join(FORMATS), "")] = "table"
     output: Annotated[list[Path] | None, option(

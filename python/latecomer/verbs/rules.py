@@ -35,12 +35,8 @@ class Options(Nodes):
     per_node: Annotated[int | None, option(
         "--per-node", "K", "By default it is not known who shares a node.", min=1, max=MOST_RANKS
     )] = None  # fmt: skip
-    ranks: Annotated[int | None, option(
-        "--ranks", "N", "", min=1, max=MOST_OF_JOB
-    )] = None  # fmt: skip
-    bytes: Annotated[str | None, option(
-        "--bytes", "SIZE", ""
-    )] = None  # fmt: skip
+    ranks: Annotated[int | None, option("--ranks", "N", "", min=1, max=MOST_OF_JOB)] = None
+    bytes: Annotated[str | None, option("--bytes", "SIZE", "")] = None
     delay: Annotated[str | None, option(
         "--delay", "TIME", "The default is 0.", old=("--imbalance",)
     )] = None  # fmt: skip

@@ -82,9 +82,7 @@ class Options:
         "--no-messages", "Look at collectives alone: --trace records no messages between two "
         "ranks, and --observe does not time them."
     )] = False  # fmt: skip
-    html: Annotated[Path | None, option(
-        "--html", "FILE", "It needs --trace."
-    )] = None  # fmt: skip
+    html: Annotated[Path | None, option("--html", "FILE", "It needs --trace.")] = None
     output: Annotated[Path | None, option(
         "--output", "FILE", "It is JSON if its name ends in .json; --verbose prints it.",
         old=("--report",)
@@ -97,9 +95,7 @@ class Options:
         "--verbose", "Print the tables of rank 0's calls, too, whose calls they were, and an "
         "estimate of the time that latecomer saved."
     )] = False  # fmt: skip
-    deadline: Annotated[Seconds | None, option(
-        "--deadline", "TIME", "None by default."
-    )] = None  # fmt: skip
+    deadline: Annotated[Seconds | None, option("--deadline", "TIME", "None by default.")] = None
     json: Json = False
 
     def wishes(self) -> Wishes:

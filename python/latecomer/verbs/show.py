@@ -35,9 +35,7 @@ class Options(Nodes):
     algorithm: Annotated[
         str, argument("ALGORITHM", "An algorithm's name, or name:parameter=value:parameter=value.")
     ]
-    ranks: Annotated[int, option(
-        "--ranks", "P", "", min=1, max=MOST_RANKS
-    )]  # fmt: skip
+    ranks: Annotated[int, option("--ranks", "P", "", min=1, max=MOST_RANKS)]
     count: Annotated[str | None, option(
         "--count", "N", "The default is one for each rank or segment."
     )] = None  # fmt: skip

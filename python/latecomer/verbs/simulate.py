@@ -32,9 +32,7 @@ class Options(Result, Nodes, Question):
         "--bytes", "LIST", "Several: 8-16MiB for 8 bytes, 16 bytes and so on, or "
         "8-16MiB:x4. Each number has its own unit. The default is 1MiB."
     )] = None  # fmt: skip
-    count: Annotated[str | None, option(
-        "--count", "LIST", "Several: 1-4Mi."
-    )] = None  # fmt: skip
+    count: Annotated[str | None, option("--count", "LIST", "Several: 1-4Mi.")] = None
     progress: Annotated[str, option(
         "--progress", "|".join(choices.PROGRESS), "Move data during computation with a progress "
         "thread, with none, or as parameters say (ring:progress=background)."
@@ -70,7 +68,7 @@ class Options(Result, Nodes, Question):
 
     def numbers_of_nodes(self) -> str | None:
         """The list, by --nodes or by --ranks. Raises UsageError, OptionError."""
-        from ..lab.options.ranges import parse_numbers, read_whole
+        from ..lab.options.choices import parse_numbers, read_whole
 
         if self.ranks is None:
             return self.nodes

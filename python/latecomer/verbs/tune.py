@@ -50,10 +50,7 @@ class Options(Where):
     )] = None  # fmt: skip
     arrivals: Arrivals = "onelate"
     estimate: Estimate = "online"
-    iterations: Annotated[int, option(
-        "--iterations", "N", "",
-        min=4, max=MOST_ITERATIONS
-    )] = 16  # fmt: skip
+    iterations: Annotated[int, option("--iterations", "N", "", min=4, max=MOST_ITERATIONS)] = 16
     warmup: Annotated[int, option(
         "--warmup", "N", "Run so many iterations first without recording them.",
         min=0, max=MOST_ITERATIONS
@@ -66,8 +63,8 @@ class Options(Where):
         """The cells to measure, checked. Raises UsageError, OptionError and ValueError."""
         from ..core import registry
         from ..core.compiled import core
+        from ..lab.options.choices import parse_numbers
         from ..lab.options.choose import read_seconds
-        from ..lab.options.ranges import parse_numbers
         from ..lab.tune.cells import Grid
 
         every = list(registry.collectives())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..core.sampled import Cell
+    from ..core.cases import Cell
 
 _NAMES = 32  # columns of a terminal beside the numbers of ranks
 _CELL = 4  # and for each of them
@@ -138,8 +138,8 @@ def choose(names: str | None, collective: str | None = None) -> list[latecomer.A
 
 
 def _verify_registry(asked: Options) -> bool:
-    from ..core.sampled import check
-    from ..lab.options.ranges import parse_numbers, read_whole
+    from ..core.cases import check
+    from ..lab.options.choices import parse_numbers, read_whole
 
     rows = choose(asked.algorithms, asked.collective)
     given = _RANKS if asked.ranks is None else asked.ranks
