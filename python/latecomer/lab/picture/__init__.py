@@ -20,26 +20,22 @@ MOST_RANKS = 32  # more lanes cannot be told apart
 
 def check_picture(file: Path, ranks: int) -> None:
     """Raises ValueError for a file name or a number of ranks that makes no picture."""
-    if file.suffix.lower() not in FORMATS:
-        raise ValueError(
-            f"picture: '{file}' is not usable; right would be a name that ends in "
-            f"{', '.join(FORMATS)}"
-        )
-    if ranks > MOST_RANKS:
-        raise ValueError(
-            f"ranks of a picture: '{ranks}' is not usable; right would be at most {MOST_RANKS}"
-        )
+    _check("picture", file, FORMATS, ranks, MOST_RANKS)
 
 
 def check_page(file: Path, ranks: int) -> None:
     """Raises ValueError for a file name or a number of ranks that makes no page."""
-    if file.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"page: '{file}' is not usable; right would be a name that ends in .html")
-    if ranks > MOST_RANKS_OF_A_PAGE:
-        raise ValueError(
-            f"ranks of a page: '{ranks}' is not usable; right would be at most "
-            f"{MOST_RANKS_OF_A_PAGE}"
-        )
+    _check("page", file, (".html", ".htm"), ranks, MOST_RANKS_OF_A_PAGE)
+
+
+def _check(what: str, file: Path, ends: tuple[str, ...], ranks: int, most: int) -> None:
+    if file.suffix.lower() not in ends:
+        right = ", ".join(end for end in ends if end != ".htm")
+        raise ValueError(f"{what}: '{file}' is not usable; right would be a name that ends in "
+                         f"{right}")  # fmt: skip
+    if ranks > most:
+        raise ValueError(f"ranks of a {what}: '{ranks}' is not usable; right would be at most "
+                         f"{most}")  # fmt: skip
 
 
 def write_page(

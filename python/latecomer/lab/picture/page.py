@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from ...base import pages
 from .replay import Call, Followed, Labels
 
@@ -79,6 +77,14 @@ class _Page:
             said=self._said(),
             span=_SPAN,
             figures=[self._figure(number) for number in range(len(self.calls))],
+            left=_LEFT,
+            right=_LEFT + _WIDTH,
+            bars_at=_LEFT + _WIDTH + _GAP,
+            bar=_BARS,
+            top=_TOP,
+            row=self.row,
+            bottom=_TOP + self.row * self.ranks,
+            ticks=list(self._ticks()),
             used=pages.told(self.used),
             data=self._data(),
         )
@@ -115,86 +121,35 @@ class _Page:
         return round((seconds - self.start) / (self.end - self.start or 1.0) * _SPAN)
 
     def _figure(self, number: int) -> dict[str, Any]:
+        """A call as positions of the template's picture, in its units."""
         call = self.calls[number]
-        bottom = _TOP + self.row * self.ranks
-        body = "".join([
-            *self._lanes(call),
-            *self._bars(call, call.followed),
-            *self._marks(call, bottom),
-            *self._held(number),
-            *self._moving(number, bottom),
-            *self._axis(bottom),
-        ])  # fmt: skip
-        size = _LEFT + _WIDTH + _GAP + _BARS + 12, bottom + 20
-        return {"call": call, "size": size, "body": Markup(body)}
-
-    def _lanes(self, call: Call) -> Iterator[str]:
-        left = self._x(self.start)
+        end = self._x(float(call.simulation.exits.max()))
+        ends = {self._x(float(each.simulation.exits.max())) for each in self.calls}
         times = zip(call.simulation.arrivals, call.simulation.exits, strict=True)
-        for rank, (arrival, leave) in enumerate(times):
-            top, middle = _TOP + rank * self.row, _TOP + (rank + 0.5) * self.row
-            here, gone = self._x(float(arrival)), self._x(float(leave))
-            yield f'<text class="name" x="{_LEFT - 6}" y="{middle + 4:g}" text-anchor="end">'
-            yield f"rank {rank}</text>"
-            yield f'<path class="row" d="M{_LEFT} {top}H{_LEFT + _WIDTH}"/>'
-            if here > left:
-                yield f'<rect class="absent" x="{left:.1f}" y="{top + 1}" '
-                yield f'width="{here - left:.1f}" height="{self.row - 2}"/>'
-            yield f'<path class="inside" d="M{here:.1f} {middle:g}H{gone:.1f}"/>'
+        lanes = [
+            {"top": _TOP + rank * self.row, "middle": _TOP + (rank + 0.5) * self.row,
+             "here": self._x(float(arrival)), "gone": self._x(float(leave)),
+             "held": _BARS if self._needed(number, rank) else 0}
+            for rank, (arrival, leave) in enumerate(times)
+        ]  # fmt: skip
+        marks = [("other", x) for x in ends - {end}] + [("late", self._x(self.last)), ("end", end)]
+        return {"call": call, "number": number, "lanes": lanes, "bars": self._bars(call),
+                "marks": marks, "late": self._x(self.last), "end": end}  # fmt: skip
 
-    def _bars(self, call: Call, followed: Followed) -> Iterator[str]:
-        """One path of thick lines for the bars of each colour."""
-        paths: dict[str, list[str]] = defaultdict(list)
-        for number, load in followed.loads.items():
+    def _bars(self, call: Call) -> dict[str, str]:
+        """By colour, one path of thick lines for the bars."""
+        paths: dict[str, str] = defaultdict(str)
+        for number, load in call.followed.loads.items():
             move = call.simulation.trace[number]
-            kind = "final" if load.final else "partial"
             begin, end = self._x(move.begin), self._x(move.end)
             width = max(end - begin - 0.4, 0.4)
             for rank, share in ((move.sender, 0.27), (move.receiver, 0.73)):
                 y = _TOP + (rank + share) * self.row
-                paths[kind].append(f"M{begin:.1f} {y:.1f}h{width:.1f}")
-        for kind, bars in paths.items():
-            thick = f'stroke-width="{0.34 * self.row:.1f}"'
-            yield f'<path class="{kind}" {thick} d="{"".join(bars)}"/>'
+                paths["final" if load.final else "partial"] += f"M{begin:.1f} {y:.1f}h{width:.1f}"
+        return paths
 
-    def _marks(self, call: Call, bottom: float) -> Iterator[str]:
-        last, end = self._x(self.last), self._x(float(call.simulation.exits.max()))
-        ends = {self._x(float(each.simulation.exits.max())) for each in self.calls}
-        lines = [("other", x) for x in ends - {end}] + [("late", last), ("end", end)]
-        for name, x in lines:
-            yield f'<path class="{name}" d="M{x:.1f} {_TOP - 4}V{bottom}"/>'
-        anchor = "end" if last > _LEFT + _WIDTH / 8 else "start"
-        yield f'<text class="late-text" x="{last:.1f}" y="{_TOP - 8}" text-anchor="{anchor}">'
-        yield "last arrival</text>"
-        yield f'<text class="name" x="{end:.1f}" y="{_TOP - 8}" text-anchor="middle">end</text>'
-        for rank, leave in enumerate(call.simulation.exits):
-            y = _TOP + (rank + 0.5) * self.row
-            yield f'<circle class="exit" cx="{self._x(float(leave)):.1f}" cy="{y:g}" r="3"/>'
-
-    def _held(self, number: int) -> Iterator[str]:
-        """The bars of results held, full."""
-        x = _LEFT + _WIDTH + _GAP
-        yield f'<text x="{x}" y="{_TOP - 8}">result held</text>'
-        for rank in range(self.ranks):
-            top, height = _TOP + rank * self.row + 0.25 * self.row, 0.5 * self.row
-            place = f'x="{x}" y="{top:g}" height="{height:g}"'
-            if self._needed(number, rank):
-                yield f'<rect class="empty" width="{_BARS}" {place}/>'
-            width = _BARS if self._needed(number, rank) else 0
-            yield f'<rect class="held" id="held{rank}-{number}" width="{width}" {place}/>'
-
-    def _moving(self, number: int, bottom: float) -> Iterator[str]:
-        """The parts that the script moves."""
-        height = bottom - _TOP + 4
-        yield f'<rect class="cover" id="cover-{number}" y="{_TOP - 4}" height="{height}" '
-        yield 'style="display:none"/>'
-        for kind in range(3):
-            yield f'<path class="flight flight{kind}" id="flight{kind}-{number}"/>'
-        yield f'<path class="now" id="now-{number}" d="M0 {_TOP - 4}V{bottom}" '
-        yield 'style="display:none"/>'
-
-    def _axis(self, bottom: float) -> Iterator[str]:
-        """Ticks, counted from the last arrival."""
+    def _ticks(self) -> Iterator[tuple[float, str]]:
+        """Positions and words, counted from the last arrival."""
         length = (self.end - self.start) * self.unit.scale
         step = next(s * t for t in (10.0**e for e in range(-3, 9)) for s in (1, 2, 5)
                     if length / (s * t) <= 12)  # fmt: skip
@@ -202,8 +157,7 @@ class _Page:
         last = int((self.end - self.last) * self.unit.scale / step)
         for tick in range(first, last + 1):
             x = self._x(self.last + tick * step / self.unit.scale)
-            text = f"{round(tick * step, 6):g}" + (f" {self.unit.name}" if tick == last else "")
-            yield f'<text x="{x:.1f}" y="{bottom + 14}" text-anchor="middle">{text}</text>'
+            yield x, f"{round(tick * step, 6):g}" + (f" {self.unit.name}" if tick == last else "")
 
     # ---- the data
 

@@ -29,78 +29,10 @@ from .table import (
     yardstick,
 )
 
-_ESTIMATE = (
-    "estimate",
-    "How algorithms know who will be late, as named below: by perfect they are told, as no program "
-    "is; by online the library finds out from earlier calls.",
-)
 _AS = "as="  # among the parameters of an algorithm that chose another one
 
 _TOLD = 5  # findings with a line of their own
 _ACROSS = 9  # algorithms in a table that fits on the page
-
-_HOW_TO_READ_SWEEP = (
-    (
-        "times",
-        "From the arrival of the last rank to the last exit: what the collective still costs when "
-        "everybody is there. Less is better; the best of each line is marked, with all that are "
-        "equal to it, in the folded tables too. The choice that an algorithm "
-        "made by itself is shown where the pointer rests on its time.",
-    ),
-    _ESTIMATE,
-    ("limit", "What no algorithm can beat for these arrivals on this network."),
-    (
-        "openmpi-4.1, mpich-5.0",
-        "Models of what these libraries choose by default, run with our programs: the steps and "
-        "cliffs of the choice, nothing else of the library.",
-    ),
-)
-
-_HOW_TO_READ = (
-    (
-        "algorithm",
-        "Small words behind a name are its parameters: latecomer algorithms NAME explains them.",
-    ),
-    _ESTIMATE,
-    (
-        "elapsed",
-        "The time a rank spends in the collective, from its own arrival to its own exit: the mean "
-        "over the ranks, and of that the median over the iterations. Early ranks wait for late "
-        "ones, so it grows with the delay for every algorithm. Less is better.",
-    ),
-    (
-        "quartiles",
-        "A quarter of the iterations took less than the first number, a quarter more than the "
-        "second. Differences smaller than this range may be noise.",
-    ),
-    (
-        "after last",
-        "From the arrival of the last rank to the last exit: what the collective still costs when "
-        "everybody is there. Algorithms that use the waiting time have little left to do then.",
-    ),
-    (
-        "limit",
-        "The physical lower bound of after last for these arrivals on this network, for all "
-        "algorithms that move a rank's data only from its arrival on. Empty where the network's "
-        "speed is not known.",
-    ),
-    (
-        "absorbed",
-        "How much of the imbalance the algorithm hid: its run time when all arrive together, "
-        "minus its run time here, plus the time between the first and the last arrival. Below 0 "
-        "it suffered from the imbalance.",
-    ),
-    (
-        "x {yardstick}, x ring",
-        "How many times as fast as {meaning}, and as the ring, by elapsed time. Above 1 is faster. "
-        "These yardsticks are in italics.",
-    ),
-    (
-        "wrong",
-        "Elements that differed from the right result. Anything but 0 is a "
-        "defect; empty where results were not computed.",
-    ),
-)
 
 
 def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
@@ -121,21 +53,15 @@ def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
         findings=list(_sweep_findings(rows)) if wide else list(map(_finding, blocks)),
         note=plot.note(rows),
         plot=Markup(plot.inline_svg(rows)),
-        tables=_sweep_tables(rows) if wide else list(map(_table, blocks)),
+        tables=[_sweep_table(rows, table_lines(rows), highlighted(rows))]
+        if wide
+        else list(map(_table, blocks)),
         others=_other_tables(rows) if wide else [],
         folded=len(others(rows)) if wide else 0,
-        how=list(_HOW_TO_READ_SWEEP if wide else _how_to_read(rows)),
+        yardstick=yardstick(rows),
+        modelled=yardstick(rows) in MODELS,
         used=pages.told((name, _told(value)) for name, value in used.items()),
     )
-
-
-def _how_to_read(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
-    name = yardstick(rows)
-    meaning = "the MPI library's own collective"
-    if name in MODELS:
-        meaning = "our programs for what that library chooses by default (a model: no MPI ran)"
-    for term, text in _HOW_TO_READ:
-        yield term.format(yardstick=name), text.format(meaning=meaning)
 
 
 def _lead(rows: Sequence[Row]) -> str:
@@ -229,13 +155,8 @@ def _sweep_findings(rows: Sequence[Row]) -> Iterator[tuple[str, str, str]]:
 Shown = tuple[str, list[str], list[pages.Row]]  # caption, heads and rows
 
 
-def _sweep_tables(rows: Sequence[Row]) -> list[Shown]:
-    """The times of the highlighted algorithms."""
-    return [_sweep_table(rows, table_lines(rows), highlighted(rows))]
-
-
 def _other_tables(rows: Sequence[Row]) -> list[Shown]:
-    """Those of the others, the best first."""
+    """The tables of the algorithms that are not highlighted, the best first."""
     found, rest = table_lines(rows), others(rows)
     return [_sweep_table(rows, found, rest[start : start + _ACROSS])
             for start in range(0, len(rest), _ACROSS)]  # fmt: skip
