@@ -12,7 +12,7 @@ from pathlib import Path
 import latecomer
 import pytest
 from latecomer import cli
-from latecomer.core import cases, sampled
+from latecomer.core import cases
 from latecomer.core.checking import Counterexample
 
 NEGATIVE = Path(__file__).parents[1] / "negative"
@@ -122,7 +122,7 @@ def test_the_seed_chooses_the_cases(capsys):
     assert (found["complete"], found["cases"], found["of"] > 16) == (False, 16, True)
     assert all(cell["cases"] == 1 for cell in found["checked"])
     all_ = cases.Cases(TREE, 4, 3, 1)
-    once, again, other = (list(sampled._shuffled(all_, random.Random(seed))) for seed in (1, 1, 2))
+    once, again, other = (list(cases._shuffled(all_, random.Random(seed))) for seed in (1, 1, 2))
     assert once == again != other
     assert set(once) == set(all_)
     assert len(once) == len(set(once))

@@ -75,15 +75,7 @@ def verify(
         For what makes no sense.
     """
     asked = problem(
-        ranks=ranks,
-        count=count,
-        collective=collective,
-        element_bytes=element_bytes,
-        root=root,
-        commutative=commutative,
-        exact=exact,
-        in_place=in_place,
-        parts=parts,
+        ranks, count, collective, element_bytes, root, commutative, exact, in_place, parts
     )
     plan = make_plan(asked, algorithm, arrivals, network, placement)
     return _counterexample(plan.counterexample())

@@ -16,89 +16,61 @@ from .programs import costs, problem
 from .rehearsal import RehearsedCall, library_model
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..base.arrays import Floats
 
 
 Microseconds = tuple[float, float, float, float]  # for the numbers of RANKS
 RANKS = (4, 8, 16, 32)
 
-# Processor time of one core: evidence/planning_time.py --usual --ranks 4,8,16,32. An all-reduce's
-# rows, or those of a collective by name.
-PLANS: Mapping[str, Microseconds] = {
-    "circulant": (6, 12, 11, 14),
-    "dual_root": (6, 12, 14, 18),
-    "early_owners": (27, 69, 126, 116),
-    "fastest": (23, 57, 77, 98),
-    "generalized": (11, 18, 33, 47),
-    "linear_tree": (31, 39, 50, 59),
-    "nodes": (50, 99, 214, 349),
-    "online_nodes": (1, 1, 1, 1),
-    "online_owners": (1, 1, 1, 1),
-    "pipelined_tree": (3, 16, 13, 14),
-    "prereduced_circulant": (28, 37, 46, 50),
-    "prereduced_ring": (6, 11, 22, 44),
-    "rabenseifner": (5, 6, 7, 8),
-    "recursive_doubling": (4, 4, 5, 6),
-    "reduce_bcast": (4, 3, 3, 6),
-    "ring": (4, 7, 20, 37),
-    "segmented_ring": (7, 12, 43, 53),
-    "sorted_linear_tree": (44, 60, 112, 140),
-    "straggler_exchange": (6, 13, 30, 72),
-    "two_tree": (33, 42, 43, 57),
-    "bcast arrival_b": (4, 4, 4, 4),
-    "bcast arrival_nb": (4, 4, 4, 4),
-    "bcast binomial": (2, 2, 2, 3),
-    "bcast fastest": (18, 21, 24, 30),
-    "bcast flat": (2, 2, 3, 4),
-    "bcast linear": (17, 20, 23, 28),
-    "bcast scatter_allgather": (3, 3, 4, 6),
-    "gather binomial": (3, 3, 3, 4),
-    "gather fastest": (3, 4, 4, 5),
-    "gather linear_sync": (3, 3, 5, 8),
-    "reduce binary_tree": (5, 24, 28, 31),
-    "reduce binomial": (2, 3, 3, 4),
-    "reduce direct_send": (4, 6, 11, 20),
-    "reduce fastest": (30, 35, 41, 52),
-    "reduce linear": (3, 4, 6, 11),
-    "reduce linear_tree": (28, 32, 38, 48),
-    "reduce local_redirect": (1, 1, 1, 1),
-    "reduce rabenseifner": (3, 4, 5, 6),
-    "scatter binomial": (3, 3, 3, 4),
-    "scatter fastest": (3, 4, 5, 5),
-    "scatter linear": (3, 3, 5, 8),
+# Processor time of one core: evidence/planning_time.py --usual --ranks 4,8,16,32. A plan with its
+# program, and its price where it has one. An all-reduce's rows, or those of a collective by name.
+COSTS: Mapping[str, tuple[Microseconds, Microseconds | None]] = {
+    "circulant": ((6, 12, 11, 14), None),
+    "dual_root": ((6, 12, 14, 18), None),
+    "early_owners": ((27, 69, 126, 116), (1, 1, 1, 148)),
+    "fastest": ((23, 57, 77, 98), None),
+    "generalized": ((11, 18, 33, 47), None),
+    "linear_tree": ((31, 39, 50, 59), None),
+    "nodes": ((50, 99, 214, 349), (88, 291, 1315, 3981)),
+    "online_nodes": ((1, 1, 1, 1), (5, 16, 35, 116)),
+    "online_owners": ((1, 1, 1, 1), (5, 16, 36, 138)),
+    "pipelined_tree": ((3, 16, 13, 14), None),
+    "prereduced_circulant": ((28, 37, 46, 50), (1, 1, 1, 1)),
+    "prereduced_ring": ((6, 11, 22, 44), (2, 3, 10, 30)),
+    "rabenseifner": ((5, 6, 7, 8), None),
+    "recursive_doubling": ((4, 4, 5, 6), None),
+    "reduce_bcast": ((4, 3, 3, 6), None),
+    "ring": ((4, 7, 20, 37), None),
+    "segmented_ring": ((7, 12, 43, 53), None),
+    "sorted_linear_tree": ((44, 60, 112, 140), (1, 1, 2, 2)),
+    "straggler_exchange": ((6, 13, 30, 72), (37, 148, 657, 2413)),
+    "two_tree": ((33, 42, 43, 57), None),
+    "bcast arrival_b": ((4, 4, 4, 4), (31, 85, 221, 636)),
+    "bcast arrival_nb": ((4, 4, 4, 4), (49, 118, 274, 673)),
+    "bcast binomial": ((2, 2, 2, 3), (3, 6, 12, 25)),
+    "bcast fastest": ((18, 21, 24, 30), (25, 63, 169, 506)),
+    "bcast flat": ((2, 2, 3, 4), (3, 6, 12, 24)),
+    "bcast linear": ((17, 20, 23, 28), (25, 64, 176, 535)),
+    "bcast scatter_allgather": ((3, 3, 4, 6), (4, 10, 25, 64)),
+    "gather binomial": ((3, 3, 3, 4), (3, 7, 14, 30)),
+    "gather fastest": ((3, 4, 4, 5), (3, 7, 14, 30)),
+    "gather linear_sync": ((3, 3, 5, 8), (3, 6, 12, 26)),
+    "reduce binary_tree": ((5, 24, 28, 31), (5, 58, 163, 401)),
+    "reduce binomial": ((2, 3, 3, 4), (3, 7, 13, 27)),
+    "reduce direct_send": ((4, 6, 11, 20), (7, 24, 88, 410)),
+    "reduce fastest": ((30, 35, 41, 52), (41, 103, 280, 800)),
+    "reduce linear": ((3, 4, 6, 11), (3, 6, 13, 26)),
+    "reduce linear_tree": ((28, 32, 38, 48), (41, 106, 294, 851)),
+    "reduce local_redirect": ((1, 1, 1, 1), (6, 15, 36, 81)),
+    "reduce rabenseifner": ((3, 4, 5, 6), (5, 14, 33, 81)),
+    "scatter binomial": ((3, 3, 3, 4), (3, 7, 14, 30)),
+    "scatter fastest": ((3, 4, 5, 5), (3, 7, 14, 30)),
+    "scatter linear": ((3, 3, 5, 8), (3, 6, 12, 25)),
 }
-PRICES: Mapping[str, Microseconds] = {
-    "early_owners": (1, 1, 1, 148),
-    "nodes": (88, 291, 1315, 3981),
-    "online_nodes": (5, 16, 35, 116),
-    "online_owners": (5, 16, 36, 138),
-    "prereduced_circulant": (1, 1, 1, 1),
-    "prereduced_ring": (2, 3, 10, 30),
-    "sorted_linear_tree": (1, 1, 2, 2),
-    "straggler_exchange": (37, 148, 657, 2413),
-    "bcast arrival_b": (31, 85, 221, 636),
-    "bcast arrival_nb": (49, 118, 274, 673),
-    "bcast binomial": (3, 6, 12, 25),
-    "bcast fastest": (25, 63, 169, 506),
-    "bcast flat": (3, 6, 12, 24),
-    "bcast linear": (25, 64, 176, 535),
-    "bcast scatter_allgather": (4, 10, 25, 64),
-    "gather binomial": (3, 7, 14, 30),
-    "gather fastest": (3, 7, 14, 30),
-    "gather linear_sync": (3, 6, 12, 26),
-    "reduce binary_tree": (5, 58, 163, 401),
-    "reduce binomial": (3, 7, 13, 27),
-    "reduce direct_send": (7, 24, 88, 410),
-    "reduce fastest": (41, 103, 280, 800),
-    "reduce linear": (3, 6, 13, 26),
-    "reduce linear_tree": (41, 106, 294, 851),
-    "reduce local_redirect": (6, 15, 36, 81),
-    "reduce rabenseifner": (5, 14, 33, 81),
-    "scatter binomial": (3, 7, 14, 30),
-    "scatter fastest": (3, 7, 14, 30),
-    "scatter linear": (3, 6, 12, 25),
-}
+PLANS = {name: plan for name, (plan, _) in COSTS.items()}
+PRICES = {name: price for name, (_, price) in COSTS.items() if price}
 
 
 @dataclass(frozen=True)
@@ -250,15 +222,8 @@ def rehearse_job(
 
     def asked(elements: int) -> tuple[core.Problem, str]:
         model = library_model(native, collective, ranks, elements, element_bytes, commutative)
-        return problem(
-            collective=collective,
-            ranks=ranks,
-            count=elements,
-            element_bytes=element_bytes,
-            root=root,
-            commutative=commutative,
-            exact=exact,
-        ), model
+        what = problem(ranks, elements, collective, element_bytes, root, commutative, exact)
+        return what, model
 
     first, model = asked(counts[0] if counts else 1)
     series = core.Rehearsal(
@@ -288,7 +253,7 @@ def rehearse_job(
 
 
 def _call(
-    series: core.Rehearsal, arrivals: NDArray[np.float64], seed: int, slower: tuple[float, float]
+    series: core.Rehearsal, arrivals: Floats, seed: int, slower: tuple[float, float]
 ) -> RehearsedCall:
     """One call. The rehearsal counts time from the first arrival."""
     began = arrivals.min()

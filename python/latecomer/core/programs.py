@@ -170,29 +170,20 @@ def program(
         For what makes no sense, and for algorithms that decide while they run: they have none.
     """
     asked = problem(
-        ranks=ranks,
-        count=count,
-        collective=collective,
-        element_bytes=element_bytes,
-        root=root,
-        commutative=commutative,
-        exact=exact,
-        in_place=in_place,
-        parts=parts,
+        ranks, count, collective, element_bytes, root, commutative, exact, in_place, parts
     )
     return schedule(make_plan(asked, algorithm, arrivals, network, placement))
 
 
 def problem(
-    *,
     ranks: int,
     count: int | None = None,
     collective: str = "allreduce",
     element_bytes: int = 4,
     root: int = 0,
     commutative: bool = True,
-    in_place: bool = False,
     exact: bool = False,
+    in_place: bool = False,
     parts: Sequence[int] | None = None,
 ) -> core.Problem:
     """The core's problem for the arguments of `program`. Raises ValueError."""

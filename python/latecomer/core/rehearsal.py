@@ -11,8 +11,9 @@ from .native_choices import MODELLED, MODELS, Call
 from .programs import costs, problem, seconds
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    from ..base.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -21,15 +22,13 @@ class RehearsedCall:
 
     algorithm: str  # of the plan; "native" where the MPI library's own collective stood in
     parameters: str
-    expected: NDArray[np.float64]  # arrivals that it was planned for; empty: all together
-    arrivals: NDArray[np.float64]
-    exits: NDArray[np.float64]
+    expected: Floats  # arrivals that it was planned for; empty: all together
+    arrivals: Floats
+    exits: Floats
     finding_out: float = 0.0  # by which decisions, plans, exchanges and reviews delayed the exits
 
     @classmethod
-    def of(
-        cls, found: Mapping[str, Any], arrivals: NDArray[np.float64], began: float = 0.0
-    ) -> RehearsedCall:
+    def of(cls, found: Mapping[str, Any], arrivals: Floats, began: float = 0.0) -> RehearsedCall:
         """From the core's answer, which counts time from `began` on."""
         import numpy as np
 
@@ -101,15 +100,7 @@ def rehearse(
     ranks = times.shape[1]
     native = library_model(native, collective, ranks, count, element_bytes, commutative)
     series = core.Rehearsal(
-        problem(
-            collective=collective,
-            ranks=ranks,
-            count=count,
-            element_bytes=element_bytes,
-            root=root,
-            commutative=commutative,
-            exact=exact,
-        ),
+        problem(ranks, count, collective, element_bytes, root, commutative, exact),
         algorithm,
         costs(network),
         costs(network if assumed is None else assumed),

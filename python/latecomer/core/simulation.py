@@ -10,9 +10,9 @@ from .programs import Slice, make_plan, problem, renamed, seconds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
+    from ..base.arrays import Floats
     from .compiled import core
 
 
@@ -86,8 +86,8 @@ class Horizon(NamedTuple):
 class Simulation:
     """A call on the virtual network. Times in seconds, arrays of shape (ranks,)."""
 
-    arrivals: NDArray[np.float64]
-    exits: NDArray[np.float64]
+    arrivals: Floats
+    exits: Floats
     trace: list[Move] = field(repr=False)  # by begin; empty unless asked for
 
     @property
@@ -177,15 +177,7 @@ def simulate(
         If a rank gets stuck.
     """
     asked = problem(
-        ranks=ranks,
-        count=count,
-        collective=collective,
-        element_bytes=element_bytes,
-        root=root,
-        commutative=commutative,
-        exact=exact,
-        in_place=in_place,
-        parts=parts,
+        ranks, count, collective, element_bytes, root, commutative, exact, in_place, parts
     )
     known = arrivals if estimate is None else estimate
     plan = make_plan(asked, algorithm, known, network, placement)
