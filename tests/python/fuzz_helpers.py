@@ -30,8 +30,8 @@ from latecomer.lab.calibrate import measured
 from latecomer.lab.cluster import spec
 from latecomer.lab.export.forms import FORMS, export
 from latecomer.lab.options.arrivals import Pattern, read_delays
+from latecomer.lab.options.choices import parse_numbers, read_whole
 from latecomer.lab.options.choose import choose_delays, choose_placement
-from latecomer.lab.options.ranges import parse_numbers, read_whole
 from latecomer.lab.results import samples
 from latecomer.lab.tune.journal import Journal
 from latecomer.report.analysis.answer import answer_of, facts

@@ -20,10 +20,10 @@ from latecomer.report.analysis.answer import (
     shorter,
     verdict,
 )
+from latecomer.report.analysis.call_sites import repeats
 from latecomer.report.analysis.job import facts_of_job, unseen
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.remedies import REMEDIES
-from latecomer.report.analysis.repeats import repeats
 from latecomer.report.trace import Words, read
 from scenes_helpers import ROOT
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 from latecomer.core.compiled import core
-from latecomer.lab.calibrate.findings import findings
-from latecomer.lab.calibrate.fit import fit
+from latecomer.lab.calibrate.fit import findings, fit
 from latecomer.lab.calibrate.measured import Measured, read
 from latecomer.lab.results.samples import SampleError
 

@@ -12,8 +12,7 @@ from latecomer.launch.dropin import compare as turns
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
 from latecomer.report.compare import page, sentences
-from latecomer.report.compare.changes import compared, run_of
-from latecomer.report.compare.pieces import pieces_of
+from latecomer.report.compare.changes import compared, pieces_of, run_of
 from latecomer.report.trace import Words
 from latecomer.verbs.settings import claimed
 from trace_helpers import HOSTILE, Files, group_of, trace_of

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from latecomer.report.analysis.cut import analysed
-from latecomer.report.compare.pieces import pieces_of
+from latecomer.report.compare.changes import pieces_of
 from latecomer.report.trace import Words, otf2_archive, otf2_messages, table_messages
 from latecomer.report.trace.left_out import LeftOut
 from latecomer.report.trace.otf2_export import otf2

@@ -71,15 +71,12 @@ def row(each: Parameter) -> tuple[str, str]:
 
 
 def _text(each: Parameter) -> str:
-    said = [each.range.strip(), "required" if each.required else _default(each)]
+    default = "" if each.default in (None, False, "") else f"default: {each.default}"
+    said = [each.range.strip(), "required" if each.required else default]
     if each.repeated and each.option.names:
         said.append("can be repeated")
     more = "; ".join(filter(None, said))
     return f"{each.option.help} [{more}]" if more else each.option.help
-
-
-def _default(each: Parameter) -> str:
-    return "" if each.default in (None, False, "") else f"default: {each.default}"
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:

@@ -46,19 +46,19 @@ class Request:
 
     def start(self) -> None:
         """Start the call. Local: it moves no data."""
-        if self._freed:
-            raise LatecomerError(MPI.ERR_REQUEST, "request: it was freed")
-        for request in self._requests:
-            self._library.call("start", addressof(request))
+        self._call("start")
         _started.add(self)
 
     def wait(self) -> None:
         """Carry out the call; returns at once if it was not started."""
+        self._call("wait")
+        _started.discard(self)
+
+    def _call(self, function: str) -> None:
         if self._freed:
             raise LatecomerError(MPI.ERR_REQUEST, "request: it was freed")
         for request in self._requests:
-            self._library.call("wait", addressof(request))
-        _started.discard(self)
+            self._library.call(function, addressof(request))
 
     def free(self) -> None:
         """Free the request, which must not be started. Local; a second time does nothing."""

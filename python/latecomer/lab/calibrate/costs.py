@@ -10,8 +10,8 @@ import math
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base.arrays import Floats, Int64s
 from .measured import Curve, Measured
 
 SMALL = 512  # bytes; up to here a message is nothing but its start-up
@@ -96,7 +96,7 @@ def exchange(measured: Measured, found: Costs, pattern: str) -> float:
     return max(1.0, float(np.median((times - waits) / (ring.medians[long] - waits))))
 
 
-def line(found: Costs, eager: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+def line(found: Costs, eager: int, sizes: Int64s) -> Floats:
     """Seconds that the model gives to a message of each size."""
     return found["alpha"] + found["beta"] * sizes + found["handshake"] * (sizes > eager)
 

@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base.arrays import Floats, Int64s
 from ..results import samples
-
-Times = NDArray[np.float64]
 
 _FIELDS = ("version", "mpi", "ranks", "members", "cores", "eager", "buffer", "largest", "hosts")
 
@@ -23,15 +21,15 @@ _FIELDS = ("version", "mpi", "ranks", "members", "cores", "eager", "buffer", "la
 class Curve:
     """The times of one pattern: seconds of one message, shape (rounds, sizes)."""
 
-    sizes: NDArray[np.int64]  # bytes, ascending
-    times: Times
+    sizes: Int64s  # bytes, ascending
+    times: Floats
 
-    def at(self, size: int) -> Times:
+    def at(self, size: int) -> Floats:
         """The times of one size, shape (rounds,)."""
         return self.times[:, int(np.searchsorted(self.sizes, size))]
 
     @cached_property
-    def medians(self) -> Times:
+    def medians(self) -> Floats:
         """Over the rounds, shape (sizes,)."""
         return np.median(self.times, axis=0)
 
@@ -53,7 +51,7 @@ class Measured:
         """Bytes of the longest eager message."""
         return int(self.header["eager"])
 
-    def drawn(self, rounds: NDArray[np.int64]) -> Measured:
+    def drawn(self, rounds: Int64s) -> Measured:
         """The times of these rounds, some perhaps twice."""
         curves = {name: Curve(c.sizes, c.times[rounds]) for name, c in self.curves.items()}
         return Measured(self.header, curves)

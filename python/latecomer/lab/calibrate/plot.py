@@ -11,11 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from ...base.units import seconds, size
-from ...base.whole_files import fresh
 from ..views import style
 from .costs import line
-from .findings import findings
-from .fit import Fit
+from .fit import Fit, findings
 from .result import Result
 
 _LOOKS = {
@@ -41,9 +39,7 @@ def save(result: Result, path: Path) -> None:
         figure.suptitle(title, x=0.01, ha="left", fontsize=12, fontweight="bold")
         said = "\n".join([result.fit.text, *findings(result.fit)])
         figure.supxlabel(said, x=0.01, ha="left", fontsize=7.5)
-        metadata = style.ANONYMOUS if path.suffix == ".svg" else None
-        with fresh(path, path.suffix) as part:
-            figure.savefig(part, facecolor=style.PAPER, metadata=metadata, dpi=160)
+        style.write(figure, path)
 
 
 def _times(axes: Axes, fit: Fit) -> None:

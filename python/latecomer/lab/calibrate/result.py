@@ -16,8 +16,7 @@ from rich.table import Table
 from ...base.output import console, print_json, say
 from ...base.whole_files import write_text
 from ...core import networks
-from .findings import findings
-from .fit import Fit, Parameter
+from .fit import Fit, Parameter, findings
 
 _WIDTH = 120  # of a table in a file
 

@@ -67,10 +67,14 @@ class Sandbox:
     congestion: tuple[str, ...]  # usable congestion controls, the preferred one first
 
 
+def path() -> str:
+    """PATH, and the folders of system programs, which ordinary users' PATH may lack."""
+    return f"{os.environ.get('PATH', '')}:{_SYSTEM_FOLDERS}"
+
+
 def tool(name: str) -> str:
     """The path of a system program; also where ordinary users' PATH does not look."""
-    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:{_SYSTEM_FOLDERS}")
-    if found:
+    if found := shutil.which(name, path=path()):
         return found
     raise LabError(
         "a program is missing",
@@ -118,9 +122,8 @@ def sandbox(congestion: str | None = None) -> Sandbox:
 
 
 def _probe(command: list[str]) -> subprocess.CompletedProcess[str]:
-    path = f"{os.environ.get('PATH', '')}:{_SYSTEM_FOLDERS}"
     try:
-        env = os.environ | {"PATH": path, "LC_ALL": "C"}
+        env = os.environ | {"PATH": path(), "LC_ALL": "C"}
         return processes.finished(command, _PROBE_TIMEOUT_S, env)
     except subprocess.TimeoutExpired:
         raise LabError(

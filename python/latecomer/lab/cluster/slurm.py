@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ...base.errors import DeadlineError
 from ...launch import processes, program
-from . import topology
+from . import privilege, topology
 from .spec import LabError, LabSpec
 
 COMMANDS = ("srun", "sbatch", "salloc", "sinfo", "squeue", "scontrol", "scancel")
@@ -26,7 +26,6 @@ CONFIGURATION = _FOLDER / "slurm.conf"
 PLUGIN = "liblatecomer_slurm.so"  # is built where Slurm's headers are
 _MUNGE = topology.RUN / "munge"  # where Slurm's plugin looks for the socket
 _DAEMONS = ("munged", "slurmctld", "slurmd")
-_SYSTEM_FOLDERS = "/usr/sbin:/sbin:/usr/bin:/bin"
 START_S = 60.0
 _ASK_S = 20.0
 _BETWEEN_S = 0.1
@@ -161,7 +160,7 @@ def _environment() -> Mapping[str, str]:
 
 def tool(program: str) -> str:
     """The path of a program, also where users' PATH does not look; "" if it is not there."""
-    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:{_SYSTEM_FOLDERS}") or ""
+    return shutil.which(program, path=privilege.path()) or ""
 
 
 def _failure(log: str, message: str, what: str = "Slurm does not start in the lab") -> LabError:

@@ -97,11 +97,10 @@ def summarise(
         for (delay, name), group in groups.items()
     }
     return [
-        _with_speedups(rows[delay, name], rows.get((delay, native)), rows.get((delay, "ring")))
-        for delay in delays
-        for name in header.algorithms
-        if (delay, name) in rows
-    ]
+        replace(row, speedup_native=_speedup(rows.get((delay, native)), row),
+                speedup_ring=_speedup(rows.get((delay, "ring")), row))
+        for delay in delays for name in header.algorithms if (row := rows.get((delay, name)))
+    ]  # fmt: skip
 
 
 def _row(
@@ -116,7 +115,7 @@ def _row(
     return Row(
         **setting,
         algorithm=group[0].algorithm.partition(":")[0],
-        parameters=_most_often(sample.parameters for sample in group),
+        parameters=Counter(sample.parameters for sample in group).most_common(1)[0][0],
         delay_ms=_ms(delay),
         iterations=len(group),
         elapsed_ms=1e3 * median,
@@ -132,10 +131,6 @@ def _row(
     )
 
 
-def _most_often(texts: Iterable[str]) -> str:
-    return Counter(texts).most_common(1)[0][0]
-
-
 def _wrong(group: Sequence[Sample]) -> int | None:
     found = [sample.wrong for sample in group if sample.wrong is not None]
     return sum(found) if len(found) == len(group) else None
@@ -148,10 +143,6 @@ def _absorption(group: Sequence[Sample], balanced: Sequence[Sample]) -> float:
     after the last arrival, of which the median over the iterations is taken.
     """
     return _median(s.run_time for s in balanced) - _median(s.after_last for s in group)
-
-
-def _with_speedups(row: Row, native: Row | None, ring: Row | None) -> Row:
-    return replace(row, speedup_native=_speedup(native, row), speedup_ring=_speedup(ring, row))
 
 
 def _speedup(other: Row | None, row: Row) -> float | None:

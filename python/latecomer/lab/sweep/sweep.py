@@ -17,9 +17,8 @@ from ...core.native_choices import MODELLED, MODELS, Call
 from ...core.programs import make_plan, problem
 from ..options import choose
 from ..options.arrivals import Iteration
-from ..options.choices import TYPE_BYTES, OptionError
+from ..options.choices import TYPE_BYTES, OptionError, parse_numbers
 from ..options.choose import Question
-from ..options.ranges import parse_numbers
 
 _BUILT_IN = ("sum", "max")
 _MOST_PANELS = 12

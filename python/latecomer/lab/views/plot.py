@@ -13,7 +13,6 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ...base.units import size
-from ...base.whole_files import fresh
 from ..results.statistics import Row
 from . import curves, scaling, style
 from .lines import is_sweep, others
@@ -25,9 +24,7 @@ def save(rows: Sequence[Row], path: Path) -> None:
     with style.styled():
         figure = _figure(rows)
         _title(figure, rows)
-        metadata = style.ANONYMOUS if path.suffix == ".svg" else None
-        with fresh(path, path.suffix) as part:
-            figure.savefig(part, facecolor=style.PAPER, metadata=metadata, dpi=160)
+        style.write(figure, path)
 
 
 def inline_svg(rows: Sequence[Row]) -> str:

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ...base.whole_files import fresh
 from ...core import registry
 from ..results.statistics import Row
 from .lines import highlighted, lines
@@ -117,6 +119,13 @@ def as_element(draw: Callable[[], Figure]) -> str:
     for colour, name in ((INK, "ink"), (GRID, "grid"), (PAPER, "paper"), (FAINT, "faint")):
         svg = svg.replace(colour, f"var(--{name})")
     return svg
+
+
+def write(figure: Figure, path: Path) -> None:
+    """Write a figure as SVG or PNG, by the name's end."""
+    metadata = ANONYMOUS if path.suffix == ".svg" else None
+    with fresh(path, path.suffix) as part:
+        figure.savefig(part, facecolor=PAPER, metadata=metadata, dpi=160)
 
 
 @contextmanager
