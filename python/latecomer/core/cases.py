@@ -79,12 +79,7 @@ class Cases(Sequence[Case]):
     """
 
     def __init__(
-        self,
-        row: Algorithm,
-        ranks: int,
-        arrivals: int,
-        seed: int,
-        placement: tuple[int, ...] = (),
+        self, row: Algorithm, ranks: int, arrivals: int, seed: int, placement: tuple[int, ...] = ()
     ) -> None:
         settings = [_settings(parameter, ranks) for parameter in row.parameters]
         self._choices: list[Sequence[Any]] = [*settings, roots(row, ranks), places(row)]

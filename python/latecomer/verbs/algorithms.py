@@ -20,10 +20,7 @@ Names = Annotated[
         "[NAME]", "Say all about this one, or these: ring,nodes. Parameters, cost and source."
     ),
 ]
-Collective = Annotated[
-    str | None,
-    option("--collective", "NAME", "The default is all."),
-]
+Collective = Annotated[str | None, option("--collective", "NAME", "The default is all.")]
 
 
 def algorithms(names: Names = None, collective: Collective = None, as_json: Json = False) -> None:

@@ -34,10 +34,7 @@ Output = Annotated[
     option("--output", "FILE", "It is a Parquet file. The default is NAME, or 'arrivals', and "
     ".parquet."),
 ]  # fmt: skip
-Deadline = Annotated[
-    Seconds | None,
-    option("--deadline", "TIME", "None by default."),
-]
+Deadline = Annotated[Seconds | None, option("--deadline", "TIME", "None by default.")]
 Files = Annotated[list[Path], argument("FILE...", "Files that `latecomer atlas record` wrote.")]
 Network = Annotated[
     str,

@@ -179,11 +179,7 @@ def _call(
 
 
 def _other(
-    algorithm: str,
-    asked: dict[str, Any],
-    times: Times,
-    beside: str | None,
-    nodes: tuple[int, ...],
+    algorithm: str, asked: dict[str, Any], times: Times, beside: str | None, nodes: tuple[int, ...]
 ) -> Call | None:
     """The call beside it. Raises UsageError and ValueError."""
     from ..core.registry import row_of

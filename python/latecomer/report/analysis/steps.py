@@ -84,12 +84,7 @@ class Steps:
         self.part[order], self.apart[order] = found
 
     def _parts(
-        self,
-        computed: Floats,
-        rank: Int64s,
-        step: Int64s,
-        after: Int64s,
-        team: Int64s,
+        self, computed: Floats, rank: Int64s, step: Int64s, after: Int64s, team: Int64s
     ) -> tuple[Floats, Floats]:
         """The part of each computation that is excess, and the one that is beyond the mean of those
         after the same call, in the same turn, evened so that ranks of a team have equal sums in

@@ -392,10 +392,7 @@ class Replay:
         return int(self.graph.left_at[self.collectives.members(event)].max()) + 1
 
     def _told(
-        self,
-        found: Sequence[Stretch],
-        calls: int,
-        means: dict[CallClass, float],
+        self, found: Sequence[Stretch], calls: int, means: dict[CallClass, float]
     ) -> Replayed:
         """The whole run by its stretches. Each stands for the time until the next one begins."""
         ranks = self.collectives.trace.ranks

@@ -138,12 +138,7 @@ def apply(group: Group, offsets: Sequence[Offset], start: float = 0.0) -> Group:
 class _Calls:
     """Calls of groups in which ranks wait, and the groups of each clock."""
 
-    def __init__(
-        self,
-        groups: Sequence[Group],
-        which: Sequence[Bools],
-        clocks: Int64s,
-    ) -> None:
+    def __init__(self, groups: Sequence[Group], which: Sequence[Bools], clocks: Int64s) -> None:
         self._all = [_Waiting(group, own, clocks) for group, own in zip(groups, which, strict=True)
                      if own.any()]  # fmt: skip
         self.of: dict[int, list[_Waiting]] = {}

@@ -101,10 +101,7 @@ def kind(path: Path) -> str:
 
 
 def text(
-    path: Path,
-    cut: Callable[[str], None],
-    left: LeftOut,
-    most: int = MOST_BYTES,
+    path: Path, cut: Callable[[str], None], left: LeftOut, most: int = MOST_BYTES
 ) -> Iterator[str]:
     """The text of a file, piece by piece. Raises TraceError where it is too much.
 

@@ -164,12 +164,7 @@ class _Places:
 
 
 def _filled(
-    name: str,
-    members: Int32s,
-    numbers: Floats,
-    places: _Places,
-    words: Words,
-    overlapping: bool,
+    name: str, members: Int32s, numbers: Floats, places: _Places, words: Words, overlapping: bool
 ) -> Group:
     nothing = np.full((len(numbers), len(members)), np.nan)
     arrival, leave = (times if (times := places.times(column)) is not None else nothing.copy()
