@@ -110,11 +110,10 @@ def write(arrivals: Arrivals, file: Path) -> None:
     table = arrow.table(
         {
             "collective": arrow.array(arrivals.collective, arrow.string()),
-            **{name: arrow.array(getattr(arrivals, name), kind)
-               for name, kind in _NUMBERS.items()},
+            **{name: arrow.array(getattr(arrivals, name), kind) for name, kind in _NUMBERS.items()},
             "lateness_s": arrow.array(arrivals.lateness_s, arrow.list_(arrow.float32())),
         }
-    )  # fmt: skip
+    )
     about = {"format": FORMAT, "licence": LICENCE, **asdict(arrivals.about)}
     table = table.replace_schema_metadata({KEY: json.dumps(about).encode()})
     with fresh(file) as part:

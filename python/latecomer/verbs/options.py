@@ -146,9 +146,9 @@ class Question:
         "--op", "|".join(choices.OPERATORS), "Combine with this operator, in allreduce and reduce. "
         "The default is sum."
     )] = None  # fmt: skip
-    root: Annotated[int | None, option(
-        "--root", "RANK", "The default is rank 0.", min=0, max=MOST_RANKS - 1
-    )] = None  # fmt: skip
+    root: Annotated[
+        int | None, option("--root", "RANK", "The default is rank 0.", min=0, max=MOST_RANKS - 1)
+    ] = None
     arrivals: Arrivals = "onelate"
     delay: Annotated[str | None, option(
         "--delay", "LIST", "Or one after another: 0,5ms,50ms. The default is 50ms."
@@ -170,9 +170,9 @@ class Result:
         "--output", "FILE", "As CSV or JSON if its name ends in .csv or .json, else in the "
         "format of --format."
     )] = None  # fmt: skip
-    plot: Annotated[list[Path] | None, option(
-        "--plot", "FILE", "A name in .html gives a page."
-    )] = None  # fmt: skip
+    plot: Annotated[
+        list[Path] | None, option("--plot", "FILE", "A name in .html gives a page.")
+    ] = None
     html: Annotated[Path | None, option("--html", "FILE", "It has plots and tables.")] = None
     json: Annotated[bool, flag("--json", "It stands for --format json.")] = False
 

@@ -88,9 +88,9 @@ class Options:
         "--before", "FOLDER", "Compare with another run like the first one, too; the option can be "
         "repeated. Several runs tell how much they differ by chance."
     )] = None  # fmt: skip
-    after: Annotated[list[Path] | None, option(
-        "--after", "FOLDER", "The same for the second one."
-    )] = None  # fmt: skip
+    after: Annotated[
+        list[Path] | None, option("--after", "FOLDER", "The same for the second one.")
+    ] = None
     json: Json = False
 
     @property

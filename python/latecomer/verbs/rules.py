@@ -29,17 +29,17 @@ class Options(Nodes):
     """The options of rules explain."""
 
     file: File
-    collective: Annotated[str | None, option(
-        "--collective", "NAME", "By default all rules are listed."
-    )] = None  # fmt: skip
+    collective: Annotated[
+        str | None, option("--collective", "NAME", "By default all rules are listed.")
+    ] = None
     per_node: Annotated[int | None, option(
         "--per-node", "K", "By default it is not known who shares a node.", min=1, max=MOST_RANKS
     )] = None  # fmt: skip
     ranks: Annotated[int | None, option("--ranks", "N", "", min=1, max=MOST_OF_JOB)] = None
     bytes: Annotated[str | None, option("--bytes", "SIZE", "")] = None
-    delay: Annotated[str | None, option(
-        "--delay", "TIME", "The default is 0.", old=("--imbalance",)
-    )] = None  # fmt: skip
+    delay: Annotated[
+        str | None, option("--delay", "TIME", "The default is 0.", old=("--imbalance",))
+    ] = None
     late_ranks: LateRanks = 1
     network: Annotated[str | None, option(
         "--network", "COSTS", "The default is LATECOMER_NETWORK, else the file's."

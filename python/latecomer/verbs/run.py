@@ -42,9 +42,9 @@ class Options:
         "'allreduce:ring;bcast:binomial'. The default is auto."
     )] = None  # fmt: skip
     off: Annotated[bool, flag("--off", "Run the same without the library.")] = False
-    reproducible: Annotated[bool, flag(
-        "--reproducible", "Make results of handled calls the same bits from run to run."
-    )] = False  # fmt: skip
+    reproducible: Annotated[
+        bool, flag("--reproducible", "Make results of handled calls the same bits from run to run.")
+    ] = False
     progress: Annotated[str | None, option(
         "--progress", "none|thread", "Add a progress thread to each rank. It needs "
         "MPI_THREAD_MULTIPLE."

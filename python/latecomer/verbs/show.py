@@ -36,9 +36,9 @@ class Options(Nodes):
         str, argument("ALGORITHM", "An algorithm's name, or name:parameter=value:parameter=value.")
     ]
     ranks: Annotated[int, option("--ranks", "P", "", min=1, max=MOST_RANKS)]
-    count: Annotated[str | None, option(
-        "--count", "N", "The default is one for each rank or segment."
-    )] = None  # fmt: skip
+    count: Annotated[
+        str | None, option("--count", "N", "The default is one for each rank or segment.")
+    ] = None
     segments: Annotated[int | None, option(
         "--segments", "S", "Cut the vector into so many segments, as ALGORITHM:segments=S does. "
         "The default without --network is P.", min=1, max=MOST_SEGMENTS
@@ -51,9 +51,9 @@ class Options(Nodes):
         "--network", "COSTS", "By default every message takes one step; where ranks send "
         "control messages, these take a twentieth."
     )] = None  # fmt: skip
-    rank: Annotated[int | None, option(
-        "--rank", "R", "Print this rank's part only.", min=0, max=MOST_RANKS - 1
-    )] = None  # fmt: skip
+    rank: Annotated[
+        int | None, option("--rank", "R", "Print this rank's part only.", min=0, max=MOST_RANKS - 1)
+    ] = None
     in_place: Annotated[bool, flag("--in-place", "Use one buffer for input and output.")] = False
     non_commutative: Annotated[
         bool, flag("--non-commutative", "Plan for an operator that does not commute.")
@@ -62,9 +62,9 @@ class Options(Nodes):
         bool, flag("--exact", "Plan for an operator that gives the same bits in any order.")
     ] = False
     collective: Annotated[str, option("--collective", "NAME", "")] = "allreduce"
-    root: Annotated[int | None, option(
-        "--root", "R", "The default is rank 0.", min=0, max=MOST_RANKS - 1
-    )] = None  # fmt: skip
+    root: Annotated[
+        int | None, option("--root", "R", "The default is rank 0.", min=0, max=MOST_RANKS - 1)
+    ] = None
     parts: Annotated[str | None, option(
         "--parts", "LIST", "Give the ranks parts of so many elements, as in 2,0,5. By default "
         "parts are as equal as possible."

@@ -58,9 +58,9 @@ class Options(Result, Nodes, Question):
         "--config", "TEXT", "Give SimGrid these settings of its own, as in network/model:CM02,..., "
         "or plain, which is closest to alpha and beta. The default is SimGrid's own."
     )] = None  # fmt: skip
-    deadline: Annotated[Seconds | None, option(
-        "--deadline", "TIME", "Cases that are complete are printed."
-    )] = None  # fmt: skip
+    deadline: Annotated[
+        Seconds | None, option("--deadline", "TIME", "Cases that are complete are printed.")
+    ] = None
     memory: Annotated[str | None, option(
         "--memory", "SIZE", "Refuse simulations that need more memory. The default is three "
         "quarters of the free memory."

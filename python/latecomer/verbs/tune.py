@@ -37,9 +37,9 @@ class Options(Where):
     collectives: Annotated[
         str, option("--collective", "LIST", "Several: allreduce,bcast or all.")
     ] = "allreduce"
-    bytes: Annotated[str, option(
-        "--bytes", "LIST", "Several: 64KiB,1MiB or 64KiB-4MiB:x4."
-    )] = "64KiB-4MiB:x8"  # fmt: skip
+    bytes: Annotated[str, option("--bytes", "LIST", "Several: 64KiB,1MiB or 64KiB-4MiB:x4.")] = (
+        "64KiB-4MiB:x8"
+    )
     imbalances: Annotated[str, option(
         "--imbalance", "LIST", "Delay late ranks by these multiples of the time that the message "
         "needs between two ranks."

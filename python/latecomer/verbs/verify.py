@@ -42,19 +42,17 @@ class Options(Nodes):
         "standard input."
     )] = None  # fmt: skip
     algorithms: Annotated[str | None, option("--algorithms", "A,B", "The default is all.")] = None
-    collective: Annotated[str | None, option(
-        "--collective", "NAME", "The default is all."
-    )] = None  # fmt: skip
-    ranks: Annotated[str | None, option(
-        "--ranks", "LIST", f"Several: 4,8,16-17. The default is {_RANKS}."
-    )] = None  # fmt: skip
+    collective: Annotated[str | None, option("--collective", "NAME", "The default is all.")] = None
+    ranks: Annotated[
+        str | None, option("--ranks", "LIST", f"Several: 4,8,16-17. The default is {_RANKS}.")
+    ] = None
     patterns: Annotated[int | None, option(
         "--patterns", "N", "Check so many random arrival patterns. The default is "
         f"{_ARRIVALS}.", min=0, max=MOST_ITERATIONS, old=("--arrivals",)
     )] = None  # fmt: skip
-    seed: Annotated[int | None, option(
-        "--seed", "N", f"The default is {_SEED}.", min=0, max=MOST_SEED
-    )] = None  # fmt: skip
+    seed: Annotated[
+        int | None, option("--seed", "N", f"The default is {_SEED}.", min=0, max=MOST_SEED)
+    ] = None
     budget: Annotated[str | None, option(
         "--budget", "TIME", f"Cases beyond that are left out. The default is {_BUDGET}."
     )] = None  # fmt: skip

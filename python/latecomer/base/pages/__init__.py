@@ -70,7 +70,7 @@ def page(package: str, scripts: Sequence[str] = (), **parts: Any) -> str:
         style += source("page.css")
     return environment.get_template("page.html").render(
         style=Markup(style), script=Markup(script), policy=_policy(script), **parts
-    )  # fmt: skip
+    )
 
 
 def _policy(script: str) -> str:

@@ -105,8 +105,7 @@ class Collectives:
 def _last_arrivals(group: Group, calls: Int64s) -> Floats:
     """Of these calls, some at a time."""
     step = max(1, _TIMES // group.size)
-    parts = [group.times(calls[at : at + step])[0].max(axis=1)
-             for at in range(0, len(calls), step)]  # fmt: skip
+    parts = [group.times(calls[at : at + step])[0].max(axis=1) for at in range(0, len(calls), step)]
     return np.concatenate([np.zeros(0), *parts])
 
 

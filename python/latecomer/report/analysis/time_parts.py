@@ -143,8 +143,7 @@ def lines(found: Sequence[Parts]) -> list[str]:
     text = [f"Time of the collectives: {told}."]
     if whole.for_launch > 0.1 * whole.waiting:
         share = percent(whole.for_launch / whole.waiting)
-        text.append(f"{share} of the waiting is for ranks whose "
-                    "own host or thread began late.")  # fmt: skip
+        text.append(f"{share} of the waiting is for ranks whose own host or thread began late.")
     kinds = [f"{whole.kinds[name]} mostly {_SAID[name]}" for name in NAMES if whole.kinds[name]]
     kinds += [f"{whole.kinds[name]} {name}" for name in ("mixed", "inconclusive")
               if whole.kinds[name]]  # fmt: skip

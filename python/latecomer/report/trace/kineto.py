@@ -26,8 +26,7 @@ from .same_run import best_set
 
 MOST_CALLS = 1 << 23  # of all files
 _WANTED = frozenset({"distributedInfo", "host_name", "baseTimeNanoseconds"})
-_FURTHER = ("further files of a rank, such as of another run or of other steps; keep one file a "
-            "rank")  # fmt: skip
+_FURTHER = "further files of a rank, such as of another run or of other steps; keep one file a rank"
 _ENDS = (".json", ".json.gz")
 
 

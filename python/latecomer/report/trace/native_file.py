@@ -159,9 +159,8 @@ def _file(path: Path, own: Any) -> File:
     texts = {number: raw.decode("utf-8", "replace") for number, raw in own.texts().items()}
     comms = {
         number: Comm(number, place, (key, copy), rank, texts[name], members, calls, *more)
-        for place, (number, key, copy, rank, name, members, calls, *more)
-        in enumerate(own.comms())
-    }  # fmt: skip
+        for place, (number, key, copy, rank, name, members, calls, *more) in enumerate(own.comms())
+    }
     return File(
         path, own, header, texts, comms, [Clock(*each) for each in own.clocks()],
         own.messages().view(MESSAGE).reshape(-1), bool(header["messages"]),

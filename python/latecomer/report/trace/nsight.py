@@ -255,8 +255,7 @@ class _Export:
                 raise TraceError(f"{self.path}: calls", f"more than {MOST_CALLS}",
                                  "profile less time")  # fmt: skip
             begin, finish = (whole(each, 0, 1 << 60) for each in (start, end))
-            if (begin is None or finish is None or begin > finish
-                    or not isinstance(thread, int)):  # fmt: skip
+            if begin is None or finish is None or begin > finish or not isinstance(thread, int):
                 self.left.add("calls without a begin, an end and a thread", self.path,
                               f"start {text_of(start, 40)}, end {text_of(end, 40)}")  # fmt: skip
                 continue

@@ -186,8 +186,7 @@ def _recorded(
                 left.add("ranks some of whose events cannot be read",
                          _file(anchor, f"{place._ref}.evt"))  # fmt: skip
             host = text_of(place.group.system_tree_parent.name)
-            recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls[rank], begin,
-                                     end))  # fmt: skip
+            recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls[rank], begin, end))
         found = {rank: found_of(rank, events.of(rank), members.of, left) for rank in some.values()}
         return places, (recorded, found, left)
 

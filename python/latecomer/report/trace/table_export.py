@@ -194,7 +194,7 @@ def _calls(trace: Trace, group: Group, name: str, part: slice) -> Table:
         moving_s=np.clip(leave - came - waits, 0.0, None).reshape(-1),
         last_rank=_last_ranks(group, np.where(known, arrival, -np.inf))[call],
         served=[served[i] for i in call],
-    )  # fmt: skip
+    )
 
 
 def _texts(trace: Trace, numbers: Int32s, call: Int64s) -> list[str]:

@@ -50,6 +50,5 @@ def _metric(name: str, meaning: str, samples: Samples) -> str:
     for labels, value in samples:
         told = ",".join(f'{key}="{str(each).translate(_ESCAPES)}"' for key, each in labels.items())
         shown = repr(round(float(value), 9)).removesuffix(".0")
-        lines.append(f"latecomer_{name}{{{told}}} {shown}" if told else
-                     f"latecomer_{name} {shown}")  # fmt: skip
+        lines.append(f"latecomer_{name}{{{told}}} {shown}" if told else f"latecomer_{name} {shown}")
     return "\n".join([*lines, ""])

@@ -81,8 +81,7 @@ def _table(view: View, now: Now, room: int, width: int) -> Table:
                       style="bold" if row.late else "")  # fmt: skip
     if rest := len(rows) - len(shown):
         table.add_row("", f"and {rest} more")
-    table.caption = (f"last {now.window:.0f} s; causes: of the time of all ranks, waits: of its "
-                     "own")  # fmt: skip
+    table.caption = f"last {now.window:.0f} s; causes: of the time of all ranks, waits: of its own"
     table.caption_justify = "left"
     return table
 
