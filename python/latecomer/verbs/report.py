@@ -101,7 +101,7 @@ class Options:
 
     @property
     def simulation(self) -> dict[str, object]:
-        """What was said of the what-if, by option."""
+        """The options of the what-if that were given."""
         model = "" if self.native == NATIVE else self.native
         return {"--network": self.network, "--native": model, "--budget": self.budget}
 
