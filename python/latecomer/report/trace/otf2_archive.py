@@ -8,7 +8,8 @@ left out and counted.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -154,22 +155,16 @@ def _recorded(
     """
     with _opened(anchor, otf2) as reader:
         still()
-        ranks, left = _ranks(anchor, reader, otf2), LeftOut()
-        places = [place._ref for place in ranks]
-        clock = (1.0 / _positive(anchor, reader.timer_resolution),
-                 int(reader.definitions.clock_properties.global_offset))  # fmt: skip
-        some = {place: rank for place, rank in ranks.items() if only in (None, rank)
+        left = LeftOut()
+        taken = _Taken(anchor, otf2, reader, left)
+        places = [place._ref for place in taken.ranks]
+        some = {place: rank for place, rank in taken.ranks.items() if only in (None, rank)
                 and not _without_definitions(anchor, place._ref, left)}  # fmt: skip
-        calls: dict[int, list[Call]] = {rank: [] for rank in some.values()}
-        spans: dict[int, list[float]] = {}
-        members, events = _Members(ranks, otf2), Events(otf2, left, str(anchor))
         whole = True
         if only is not None:
             reader.events(list(some))
         try:
-            for rank, call in _calls(anchor, reader, otf2, some, clock, spans, left, still,
-                                     members, events):  # fmt: skip
-                calls[rank].append(call)
+            taken.take(_until_damage(reader.events), some, still)
         except TraceError:
             raise
         except Exception as error:
@@ -180,13 +175,14 @@ def _recorded(
                 _blame(anchor, otf2, place._ref, _said(error), left)
         recorded = []
         for place, rank in some.items():
-            begin, end, count = spans.get(rank, [*2 * [float("nan")], 0.0])
+            begin, end, count = taken.spans.get(rank, [*2 * [float("nan")], 0.0])
             # Behind a cut the library may see an end in what its memory holds.
             if whole and count < place.number_of_events:
                 left.add("ranks some of whose events cannot be read",
                          _file(anchor, f"{place._ref}.evt"))  # fmt: skip
-            host = text_of(place.group.system_tree_parent.name)
-            recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls[rank], begin, end))
+            host, calls = text_of(place.group.system_tree_parent.name), taken.calls[rank]
+            recorded.append(Recorded(f"{anchor}, rank {rank}", rank, host, calls, begin, end))
+        members, events = taken.members, taken.events
         found = {rank: found_of(rank, events.of(rank), members.of, left) for rank in some.values()}
         return places, (recorded, found, left)
 
@@ -251,12 +247,6 @@ def _too_many(anchor: Path, what: str, most: int) -> TraceError:
     return TraceError(f"{anchor}: {what}", f"more than {most}", "trace fewer steps")
 
 
-def _positive(anchor: Path, resolution: int) -> int:
-    if resolution <= 0:
-        raise TraceError(f"{anchor}: ticks a second", resolution, "a positive number")
-    return resolution
-
-
 def _ranks(anchor: Path, reader: Any, otf2: ModuleType) -> dict[Any, int]:
     """The rank of each location that takes part in MPI."""
     for group in reader.definitions.groups:
@@ -266,54 +256,82 @@ def _ranks(anchor: Path, reader: Any, otf2: ModuleType) -> dict[Any, int]:
     raise TraceError(f"{anchor}: locations of MPI", "none", "a trace of an MPI program")
 
 
-def _calls(
-    anchor: Path,
-    reader: Any,
-    otf2: ModuleType,
-    ranks: dict[Any, int],
-    clock: tuple[float, int],
-    spans: dict[int, list[float]],
-    left: LeftOut,
-    still: Callable[[], None],
-    members: _Members,
-    events: Events,
-) -> Iterator[tuple[int, Call]]:
-    """Each call of a collective, with its rank; all else is for `events`.
+class _Taken:
+    """The events of the ranks of an archive: calls of collectives, and all else in `events`."""
 
-    `spans`: by rank, when its events begin and end, and how many there are.
-    """
-    tick, origin = clock
-    begun: dict[int, float] = {}
-    known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in NAMES.items()}
-    found = 0
-    for count, (location, event) in enumerate(_until_damage(reader.events)):
-        if count > MOST_EVENTS:
-            raise _too_many(anchor, "events", MOST_EVENTS)
-        if count % _A_WHILE == 0:
-            still()
-        rank = ranks.get(location)
-        if rank is None:
-            continue
-        time = (event.time - origin) * tick
-        span = spans.setdefault(rank, [time, time, 0.0])
+    def __init__(self, anchor: Path, otf2: ModuleType, reader: Any, left: LeftOut) -> None:
+        """Raise TraceError for an archive without ranks or ticks."""
+        self.anchor, self.otf2, self.left = anchor, otf2, left
+        self.ranks = _ranks(anchor, reader, otf2)
+        if reader.timer_resolution <= 0:
+            raise TraceError(f"{anchor}: ticks a second", reader.timer_resolution,
+                             "a positive number")  # fmt: skip
+        self._tick = 1.0 / reader.timer_resolution
+        self._origin = int(reader.definitions.clock_properties.global_offset)
+        self.members, self.events = _Members(self.ranks, otf2), Events(otf2, left, str(anchor))
+        self.calls: dict[int, list[Call]] = defaultdict(list)  # by rank
+        self.spans: dict[int, list[float]] = {}  # by rank: begin and end of its events, and number
+        self._begun: dict[int, float] = {}
+        self._found = 0
+        self._known = {getattr(otf2.CollectiveOp, name).value: ours for name, ours in NAMES.items()}
+
+    def take(
+        self, events: Iterator[Any], some: Mapping[Any, int], still: Callable[[], None]
+    ) -> None:
+        """The events of `some` locations, whose ranks these are. Raises TraceError if too many."""
+        for count, (place, event) in enumerate(events):
+            if count > MOST_EVENTS:
+                raise _too_many(self.anchor, "events", MOST_EVENTS)
+            if count % _A_WHILE == 0:
+                still()
+            if place in some:
+                self._one(some[place], event)
+
+    def _one(self, rank: int, event: Any) -> None:
+        time = (event.time - self._origin) * self._tick
+        span = self.spans.setdefault(rank, [time, time, 0.0])
         span[1] = max(span[1], time)
         span[2] += 1
-        if isinstance(event, otf2.events.MpiCollectiveBegin):
-            begun[rank] = time
-        elif isinstance(event, otf2.events.MpiCollectiveEnd):
-            arrival, where = begun.pop(rank, None), f"{anchor}, rank {rank}, {time:.9g} s"
-            own = members.of(event.communicator)
-            call = _call(event, otf2, known, (arrival, time), own, left, where,
-                         events.of(rank).site)  # fmt: skip
-            found += call is not None
-            if found > MOST_CALLS:
-                raise _too_many(anchor, "calls", MOST_CALLS)
-            if call is not None or (own is not None and len(own.ranks) < 2):
-                events.of(rank).told()
-            if call is not None:
-                yield rank, call
+        if isinstance(event, self.otf2.events.MpiCollectiveBegin):
+            self._begun[rank] = time
+        elif isinstance(event, self.otf2.events.MpiCollectiveEnd):
+            self._end(rank, event, self._begun.pop(rank, None), time)
         else:
-            events.take(rank, event, time)
+            self.events.take(rank, event, time)
+
+    def _end(self, rank: int, event: Any, arrival: float | None, time: float) -> None:
+        """Keep the call that ends in an event, unless it is wrong, which is counted."""
+        where = f"{self.anchor}, rank {rank}, {time:.9g} s"
+        members, talk = self.members.of(event.communicator), self.events.of(rank)
+        collective = self._known.get(event.collective_op.value)
+        if members is not None and len(members.ranks) < 2:
+            talk.told()
+        elif collective is None:
+            self.left.add("collectives that have no known name", where, event.collective_op)
+        elif arrival is None:
+            self.left.add("collectives without a beginning", where, collective)
+        elif members is None or not members.different:
+            self.left.add("collectives of communicators whose members are no different ranks",
+                          where, collective)  # fmt: skip
+        else:
+            self._found += 1
+            if self._found > MOST_CALLS:
+                raise _too_many(self.anchor, "calls", MOST_CALLS)
+            communicator = event.communicator
+            size = max(int(event.size_sent), int(event.size_received))
+            self.calls[rank].append(Call(
+                # A name that no other communicator has.
+                group=text_of(f"{communicator.name or 'communicator'} #{communicator._ref}"),
+                members=members.ranks,
+                sequence=UNKNOWN,
+                collective=collective,
+                bytes=size if size < 1 << 62 else UNKNOWN,
+                arrival=arrival,
+                exit=time,
+                root=_root(event, self.otf2) if collective in ROOTED else UNKNOWN,
+                site=talk.site,
+            ))  # fmt: skip
+            talk.told()
 
 
 class _Members:
@@ -333,48 +351,6 @@ class _Members:
         if group not in self.found:
             self.found[group] = Members(tuple(self.ranks.get(each, -1) for each in group.members))
         return self.found[group]
-
-
-def _call(
-    event: Any,
-    otf2: ModuleType,
-    known: dict[int, str],
-    times: tuple[float | None, float],
-    members: Members | None,
-    left: LeftOut,
-    where: str,
-    site: str,
-) -> Call | None:
-    """The call that ends in an event; None, counted where it is wrong."""
-    if members is not None and len(members.ranks) < 2:
-        return None
-    collective = known.get(event.collective_op.value)
-    if collective is None:
-        left.add("collectives that have no known name", where, event.collective_op)
-    elif times[0] is None:
-        left.add("collectives without a beginning", where, collective)
-    elif members is None or not members.different:
-        left.add("collectives of communicators whose members are no different ranks", where,
-                 collective)  # fmt: skip
-    else:
-        size = max(int(event.size_sent), int(event.size_received))
-        return Call(
-            group=_named(event.communicator),
-            members=members.ranks,
-            sequence=UNKNOWN,
-            collective=collective,
-            bytes=size if size < 1 << 62 else UNKNOWN,
-            arrival=times[0],
-            exit=times[1],
-            root=_root(event, otf2) if collective in ROOTED else UNKNOWN,
-            site=site,
-        )
-    return None
-
-
-def _named(communicator: Any) -> str:
-    """A name that no other communicator has."""
-    return text_of(f"{communicator.name or 'communicator'} #{communicator._ref}")
 
 
 def _root(event: Any, otf2: ModuleType) -> int:
