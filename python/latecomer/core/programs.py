@@ -237,7 +237,10 @@ def seconds(arrivals: ArrayLike | None) -> list[float]:
 
 def schedule(plan: core.Plan) -> Schedule:
     """The plan and its programs as Python values. Raises ValueError for a protocol."""
-    return _schedule(plan, tuple(_program(plan, rank) for rank in range(plan.ranks)))
+    return _schedule(plan, tuple(
+        Program(rank, plan.program_text(rank), tuple(map(_operation, plan.operations(rank))))
+        for rank in range(plan.ranks)
+    ))  # fmt: skip
 
 
 def schedule_of_any(plan: core.Plan) -> Schedule:
@@ -260,11 +263,6 @@ def _schedule(plan: core.Plan, programs: tuple[Program, ...]) -> Schedule:
         table=tuple(plan.table),
         programs=programs,
     )
-
-
-def _program(plan: core.Plan, rank: int) -> Program:
-    operations = tuple(map(_operation, plan.operations(rank)))
-    return Program(rank, plan.program_text(rank), operations)
 
 
 def _operation(row: Mapping[str, Any]) -> Operation:

@@ -155,8 +155,5 @@ def _by_name() -> Mapping[tuple[str, str], Algorithm]:
 
 
 def _algorithm(row: dict[str, Any]) -> Algorithm:
-    return Algorithm(**row | {"parameters": tuple(map(_parameter, row["parameters"]))})
-
-
-def _parameter(row: dict[str, Any]) -> Parameter:
-    return Parameter(**row | {"choices": tuple(row["choices"])})
+    some = (Parameter(**each | {"choices": tuple(each["choices"])}) for each in row["parameters"])
+    return Algorithm(**row | {"parameters": tuple(some)})

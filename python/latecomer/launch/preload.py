@@ -90,7 +90,8 @@ def preloaded(*, messages: bool = False) -> str:
 def _joined(path: Path, others: Sequence[str]) -> str:
     """A value of LD_PRELOAD: sanitizers, which must come first, the library, and the others."""
     files = [file for value in others for file in re.split(r"[: ]+", value) if file]
-    files = [file for file in dict.fromkeys(files) if not _is_ours(file, path)]
+    ours = LIBRARY, WITH_MESSAGES, path.name
+    files = [file for file in dict.fromkeys(files) if Path(file).name not in ours]
     first = [file for file in files if _SANITIZER.match(Path(file).name)]
     return " ".join([*first, str(path), *(file for file in files if file not in first)])
 
@@ -132,10 +133,6 @@ def _join_later(command: Sequence[str], value: str) -> list[str]:
         else word
         for word in command
     ]
-
-
-def _is_ours(file: str, path: Path) -> bool:
-    return Path(file).name in (LIBRARY, WITH_MESSAGES, path.name)
 
 
 def _own(value: str) -> str:

@@ -112,6 +112,7 @@ def _row(
     clock: bool,
 ) -> Row:
     q1, median, q3 = quartiles([sample.elapsed for sample in group])
+    wrong = [sample.wrong for sample in group if sample.wrong is not None]
     return Row(
         **setting,
         algorithm=group[0].algorithm.partition(":")[0],
@@ -127,13 +128,8 @@ def _row(
         limit_ms=_ms(_median(limit(s.arrival) for s in group) if clock and limit else None),
         speedup_native=None,
         speedup_ring=None,
-        wrong=_wrong(group),
+        wrong=sum(wrong) if len(wrong) == len(group) else None,
     )
-
-
-def _wrong(group: Sequence[Sample]) -> int | None:
-    found = [sample.wrong for sample in group if sample.wrong is not None]
-    return sum(found) if len(found) == len(group) else None
 
 
 def _absorption(group: Sequence[Sample], balanced: Sequence[Sample]) -> float:

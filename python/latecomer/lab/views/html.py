@@ -83,7 +83,7 @@ def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
 
     The name stands apart, between what is before and behind it.
     """
-    row, names = best(block), _names(block)
+    row, names = best(block), {row: name for name, own in lines(block).items() for row in own}
     took, choice = f"{number(row.elapsed_ms)} ms", _choice(row)
     near = [
         r for r in block if r is not row and not r.wrong and r.elapsed_q1_ms <= row.elapsed_q3_ms
@@ -96,7 +96,7 @@ def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
             return f"{before}any of them; ", names[row], f"{choice} takes least, {took}"
     rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
-        f"{number(speedup)} times as fast as {_described(name)}"
+        f"{number(speedup)} times as fast as {'the model ' if name in MODELS else ''}{name}"
         for name, speedup in rivals
         if speedup and name not in (row.algorithm, *(r.algorithm for r in near))
     ]
@@ -107,14 +107,6 @@ def _choice(row: Row) -> str:
     """As in `, which chose ring`: of an algorithm that chooses another one."""
     chosen = [word.removeprefix(_AS) for word in row.parameters.split() if word.startswith(_AS)]
     return f", which chose {chosen[0]}," if chosen else ""
-
-
-def _names(block: Sequence[Row]) -> dict[Row, str]:
-    return {row: name for name, own in lines(block).items() for row in own}
-
-
-def _described(name: str) -> str:
-    return f"the model {name}" if name in MODELS else name
 
 
 def _table(block: Sequence[Row]) -> tuple[str, list[str], list[pages.Row]]:

@@ -59,16 +59,12 @@ def _name(algorithm: str, own: Sequence[Row], several: bool) -> str:
 
 def panels(rows: Sequence[Row]) -> list[Panel]:
     """A panel for each delay and for each of the fewer: ranks or sizes."""
-    x, other = _axes(len({row.ranks for row in rows}), len({row.bytes for row in rows}))
+    ranks, sizes = {row.ranks for row in rows}, {row.bytes for row in rows}
+    x, other = ("ranks", "bytes") if len(ranks) >= len(sizes) else ("bytes", "ranks")
     groups: dict[tuple[float, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.delay_ms or 0, getattr(row, other)), []).append(row)
     return [Panel(x, groups[key]) for key in sorted(groups)]
-
-
-def _axes(ranks: int, sizes: int) -> tuple[str, str]:
-    """The column along a line, and the one that makes panels."""
-    return ("ranks", "bytes") if ranks >= sizes else ("bytes", "ranks")
 
 
 _ALWAYS = ("native", *MODELS, "ring", "auto")

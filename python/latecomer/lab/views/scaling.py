@@ -54,7 +54,10 @@ def title(rows: Sequence[Row]) -> str:
 
 def _panel(axes: Axes, panel: Panel, looks: dict[str, Look], logarithmic: bool) -> None:
     axes.set_title(_panel_title(panel), loc="left", fontsize=10.5, fontweight="bold")
-    found = {name: _points(own, panel.x) for name, own in lines(panel.rows).items()}
+    found = {
+        name: sorted((getattr(r, panel.x), r.after_last_ms) for r in own if r.after_last_ms)
+        for name, own in lines(panel.rows).items()
+    }
     limit = sorted({(getattr(r, panel.x), r.limit_ms) for r in panel.rows if r.limit_ms})
     _scale_x(axes, panel.x, [x for points in found.values() for x, _ in points])
     _scale_y(axes, _times(panel.rows), logarithmic)
@@ -70,10 +73,6 @@ def _panel_title(panel: Panel) -> str:
     row = panel.rows[0]
     fixed = f"{row.ranks} ranks" if panel.x == "bytes" else size(row.bytes)
     return f"{fixed}, {delay_title(row)}"
-
-
-def _points(own: Sequence[Row], x: str) -> list[Point]:
-    return sorted((getattr(row, x), row.after_last_ms) for row in own if row.after_last_ms)
 
 
 def _ends(found: dict[str, list[Point]], looks: dict[str, Look]) -> list[End]:

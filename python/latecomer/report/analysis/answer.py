@@ -50,7 +50,9 @@ def answer_of(facts: Facts) -> Answer:
     """The sentences for these facts."""
     who = " ".join(filter(None, subject(facts)))
     where = " ".join([_place(facts), *facts.remarks])
-    return Answer(who, _cost(facts), where, _next(facts))
+    do, command = remedy(facts)
+    then = f"{do}; then: {command}" if command else f"{do}."
+    return Answer(who, _cost(facts), where, then)
 
 
 def headline(found: Answer) -> str:
@@ -244,11 +246,6 @@ def _last_seen(hang: Hang) -> str:
         told.append(f"{more} more have not come")
     said = "; ".join(told)
     return f"{said[0].upper()}{said[1:]}."
-
-
-def _next(facts: Facts) -> str:
-    do, command = remedy(facts)
-    return f"{do}; then: {command}" if command else f"{do}."
 
 
 def _do(facts: Facts) -> str:

@@ -112,13 +112,10 @@ def _read(anchor: Path, otf2: ModuleType) -> _Found:
             left.also(own[2])
         if sum(len(each.calls) for each in recorded) > MOST_CALLS:
             raise _too_many(anchor, "calls", MOST_CALLS)
-    if not any(each.calls for each in recorded) and not any(map(_talks, messages.values())):
+    talks = any(len(own.sends) or len(own.receives) for own in messages.values())
+    if not talks and not any(each.calls for each in recorded):
         raise TraceError(f"{anchor}: OTF2 can read no rank's events", left.said() or "none", _WHOLE)
     return len(places), recorded, messages, left
-
-
-def _talks(found: Found) -> bool:
-    return bool(len(found.sends) or len(found.receives))
 
 
 @contextmanager

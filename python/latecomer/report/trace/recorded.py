@@ -25,7 +25,7 @@ def recorded(trace: Trace, name: str, cores: int = 0, load: float = 0.0) -> Arri
     spans = [_spans(group, own) for group, own in zip(groups, whole, strict=True)]
     of = np.repeat(np.arange(len(groups)), [len(each) for each in whole])
     begin, end = (np.concatenate([each[i] for each in spans]) for i in (0, 1))
-    gap = np.concatenate([_gaps(*each) for each in spans])
+    gaps = [np.maximum(np.r_[0.0, first[1:] - last[:-1]], 0.0) for first, last in spans]
     order = np.argsort(begin, kind="stable")
     skipped = max(0, calls - MOST_CALLS) // 2
     kept = order[skipped : skipped + MOST_CALLS]
@@ -35,7 +35,7 @@ def recorded(trace: Trace, name: str, cores: int = 0, load: float = 0.0) -> Arri
     if len(kept) < calls:
         span = float(end[kept].max() - begin[kept].min())
     about = About(name, trace.ranks, calls, span, len(set(trace.hosts)), cores, load)
-    return _columns(trace, [groups[i] for i in of[kept]], number, gap[kept], about)
+    return _columns(trace, [groups[i] for i in of[kept]], number, np.concatenate(gaps)[kept], about)
 
 
 def _spans(group: Group, calls: Int64s) -> tuple[Floats, Floats]:
@@ -45,11 +45,6 @@ def _spans(group: Group, calls: Int64s) -> tuple[Floats, Floats]:
         arrival, leave = group.times(part)
         begin[part], end[part] = arrival.min(axis=1), leave.max(axis=1)
     return begin[calls], end[calls]
-
-
-def _gaps(begin: Floats, end: Floats) -> Floats:
-    gaps: Floats = np.maximum(np.r_[0.0, begin[1:] - end[:-1]], 0.0)
-    return gaps
 
 
 def _columns(
