@@ -229,12 +229,8 @@ def compared(before: Sequence[Run], after: Sequence[Run]) -> Comparison:
 def _places(before: Sequence[Run], after: Sequence[Run]) -> list[Moved]:
     ours, theirs = (list(dict.fromkeys(place for run in runs for place in run.pieces.seconds))
                     for runs in (before, after))  # fmt: skip
-    pairs = _pairs(ours, theirs)
-    paired = [{pair[side] for pair in pairs} for side in (0, 1)]
-    lone = [(place, None) for place in ours if place not in paired[0]]
-    new = [(None, place) for place in theirs if place not in paired[1]]
     moved = []
-    for old, now in [*pairs, *lone, *new]:
+    for old, now in _pairs(ours, theirs):
         change = Change(_seconds(before, old), _seconds(after, now))
         place = old or now
         if place is not None:
@@ -252,11 +248,14 @@ def _calls(runs: Sequence[Run], place: Place | None) -> int:
     return round(median(run.pieces.calls.get(place, 0) if place else 0 for run in runs))
 
 
-def _pairs(ours: Iterable[Place], theirs: Iterable[Place]) -> list[tuple[Place, Place]]:
+def _pairs(
+    ours: Iterable[Place], theirs: Iterable[Place]
+) -> list[tuple[Place | None, Place | None]]:
     """The same places before and after: by all that is known of them, else without the line, the
-    site or the communicator's size, where that leaves one on each side: programs change."""
+    site or the communicator's size, where that leaves one on each side: programs change.
+    Last those that only one side has, with None for the other."""
     rest, others = list(ours), list(theirs)
-    found: list[tuple[Place, Place]] = []
+    found: list[tuple[Place | None, Place | None]] = []
     for key in (lambda place: place, _function, _call, _any_size):
         mine, yours = (_alone(places, key) for places in (rest, others))
         pairs = {mine[each]: yours[each] for each in mine if each in yours}
@@ -264,7 +263,7 @@ def _pairs(ours: Iterable[Place], theirs: Iterable[Place]) -> list[tuple[Place, 
         rest = [each for each in rest if each not in pairs]
         taken = set(pairs.values())
         others = [each for each in others if each not in taken]
-    return found
+    return [*found, *((place, None) for place in rest), *((None, place) for place in others)]
 
 
 def _alone(places: Iterable[Place], key: Callable[[Place], object]) -> dict[object, Place]:
