@@ -125,7 +125,6 @@ class Lines:
             say(known.text())
 
     def advance(self, task: int) -> None:
-        """One more is done."""
         self.update(task, self._tasks[task].completed + 1)
 
     def track(self, items: Iterable[T], description: str = "") -> Iterable[T]:

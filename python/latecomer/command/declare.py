@@ -90,12 +90,10 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Tell whether the option has no default."""
         return self.default is MISSING
 
     @property
     def is_flag(self) -> bool:
-        """Tell whether the option takes no value."""
         return self.type is bool
 
     def read(self, text: str) -> Value:

@@ -190,7 +190,6 @@ class _Checked:
         self._left = _shuffled(cases, random.Random(f"{seed} {row.name} {ranks} order"))
 
     def check_next(self) -> None:
-        """Check one more case."""
         cell, case = self.cell, next(self._left)
         cell.cases += 1
         if found := case.check():

@@ -37,7 +37,6 @@ class Wishes:
     wait: str | None = None
 
     def variables(self) -> dict[str, str]:
-        """Its environment variables."""
         named = {
             "LATECOMER_ALGORITHM": self.algorithm,
             "LATECOMER_REPRODUCIBLE": "1" if self.reproducible else None,
@@ -213,7 +212,6 @@ class Comparison:
         return f"{way} by {100 * abs(self.gain):.1f} % with latecomer"
 
     def text(self) -> str:
-        """The times, and the verdict."""
         turns = len(self.without)
         return "\n".join([
             f"without   {median(self.without):.3f} s (median of {counted(turns, 'turn')})",

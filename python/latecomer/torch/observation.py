@@ -101,7 +101,6 @@ class _Sharded:
         self._record, self._call = record, call
 
     def allocate(self, size: Any, *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-        """Memory for a call."""
         return torch.empty(*size, dtype=dtype, device=device)
 
     def __call__(

@@ -113,7 +113,6 @@ class Message(dist.Work):  # type: ignore[misc]  # the same
         return future
 
     def result(self) -> list[Any]:
-        """The tensors."""
         return self._result
 
     def source_rank(self) -> int:

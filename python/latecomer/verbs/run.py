@@ -99,7 +99,6 @@ class Options:
     json: Json = False
 
     def wishes(self) -> Wishes:
-        """The settings for the drop-in library."""
         from ..launch.dropin import Wishes
 
         return Wishes(

@@ -52,7 +52,6 @@ class Benchmark(Question):
 
     @property
     def bytes(self) -> int:
-        """The size of the vector."""
         return self.count * TYPE_BYTES[self.type]
 
     @property

@@ -57,7 +57,6 @@ class Fit:
         return ",".join(each.text for each in self.parameters if each.saved)
 
     def aside(self, name: str) -> Parameter:
-        """A parameter by name."""
         return next(each for each in self.parameters if each.name == name)
 
 

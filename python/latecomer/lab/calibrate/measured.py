@@ -43,7 +43,6 @@ class Measured:
 
     @property
     def rounds(self) -> int:
-        """The number of rounds."""
         return len(next(iter(self.curves.values())).times)
 
     @property

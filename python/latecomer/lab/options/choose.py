@@ -63,7 +63,6 @@ class Question:
 
     @property
     def arrival(self) -> str:
-        """The name of the arrival pattern."""
         return self.pattern.name
 
     def check_root(self, ranks: int) -> None:

@@ -93,7 +93,6 @@ class _Picture:
         self.numbered = len(self.segments) > 1 and len(self.transfers) <= _MOST_NUMBERS
 
     def figure(self) -> Figure:
-        """The whole picture."""
         height = 1.4 + 0.52 * self.schedule.ranks
         figure = Figure(figsize=(self.width, height), layout="constrained")
         axes = figure.add_subplot()

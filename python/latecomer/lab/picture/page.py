@@ -49,11 +49,9 @@ class _Unit:
 
     @property
     def digits(self) -> int:
-        """Decimals."""
         return 0 if self.name == "steps" else 2
 
     def text(self, seconds: float) -> str:
-        """A time with its unit."""
         return f"{seconds * self.scale:.{self.digits}f} {self.name}"
 
 
@@ -68,7 +66,6 @@ class _Page:
         self.row = 30 if self.ranks <= 8 else 22 if self.ranks <= 16 else 13
 
     def text(self) -> str:
-        """The template, filled in."""
         return pages.page(
             __package__,
             ["drawing.js", "page.js"],

@@ -23,7 +23,6 @@ class Labels:
     scale: float  # how many of it are one second
 
     def time(self, seconds: float) -> str:
-        """A time with its unit."""
         value = f"{seconds * self.scale:.4g}"
         return f"{value} {self.unit.rstrip('s') if self.steps and value == '1' else self.unit}"
 

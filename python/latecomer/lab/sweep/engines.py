@@ -48,7 +48,6 @@ class Virtual:
         self.network = network.text
 
     def run(self, sweep: Sweep, work: Work) -> Run:  # noqa: ARG002
-        """One simulation."""
         found = work.plan.simulate(work.late, seed=work.seed, check=work.check)
         return Run(work.plan.parameters, found["exits"], found.get("wrong"))
 

@@ -39,7 +39,6 @@ class Journal:
             self.cells[line["cell"]] = line["result"]
 
     def add(self, cell: str, result: Any) -> None:
-        """Keep a finished cell."""
         self._write(json.dumps({"cell": cell, "result": result}) + "\n", "a")
         self.cells[cell] = result
 

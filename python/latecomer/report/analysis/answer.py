@@ -32,7 +32,6 @@ class Answer:
     next: str
 
     def text(self) -> str:
-        """Four lines."""
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:

@@ -47,7 +47,6 @@ class Events:
     sends: Bools  # it completed sends, and nothing else
 
     def some(self, which: Any) -> Events:
-        """Those at these indices, in this order."""
         return Events(**{name: column[which] for name, column in vars(self).items()})
 
 

@@ -119,7 +119,6 @@ class Lateness:
 
     @cached_property
     def parts(self) -> list[Parts]:
-        """The parts of the time."""
         return split(self.trace)
 
     @property
@@ -311,7 +310,6 @@ class _Group:
         self.sample[into[hit]] = late[hit]
 
     def result(self) -> GroupLateness:
-        """The figures."""
         calls = np.maximum(self.bin_calls, 1)
         heat = np.maximum.reduceat(self.late_sums / calls[:, None], self.rank_bounds[:-1], axis=1)
         series = Series(

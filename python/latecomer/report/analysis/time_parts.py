@@ -54,7 +54,6 @@ class Parts:
 
     @property
     def total(self) -> float:
-        """All parts."""
         return self.launch + self.waiting + self.transfer + self.slower
 
 

@@ -72,7 +72,6 @@ class _Step:
         self.groups = [*self.trace.groups, *self.trace.overlapping]
 
     def data(self, place: Callable[[str], int]) -> dict[str, Any]:
-        """As numbers."""
         bars, rows = self.bars, self._rows()
         row = np.full(self.trace.ranks, -1)
         row[rows] = np.arange(len(rows))

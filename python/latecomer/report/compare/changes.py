@@ -121,7 +121,6 @@ class Run:
 
     @property
     def folder(self) -> str:
-        """The folder of its trace."""
         return self.found.trace.source
 
 

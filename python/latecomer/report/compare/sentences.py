@@ -31,7 +31,6 @@ class Said:
     where: str
 
     def lines(self) -> list[str]:
-        """The same, one by one."""
         return [f"{name + ':':<6} {words}" for name, words in vars(self).items()]
 
 

@@ -38,7 +38,6 @@ class About:
 
     @property
     def command_line(self) -> str:
-        """As it is typed in a shell."""
         return shlex.join(self.command)
 
 

@@ -37,13 +37,11 @@ class LeftOut:
         self._doubts.add(what)
 
     def also(self, other: LeftOut) -> None:
-        """Add what another reader left out."""
         for what, each in other._reasons.items():
             self.add(what, each.where, each.value, each.count)
         self._doubts |= other._doubts
 
     def count(self, what: str) -> int:
-        """How many of them there were."""
         found = self._reasons.get(what)
         return found.count if found else 0
 

@@ -164,7 +164,6 @@ class Group:
 
     @property
     def size(self) -> int:
-        """The number of members."""
         return len(self.members)
 
     def __len__(self) -> int:
@@ -360,7 +359,6 @@ class Trace:
 
     @property
     def ranks(self) -> int:
-        """The number of ranks."""
         return len(self.hosts)
 
     @property

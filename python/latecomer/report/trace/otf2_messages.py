@@ -46,11 +46,9 @@ class Talk:
     _order: int = 0
 
     def enter(self, name: str, of_mpi: bool, time: float) -> None:
-        """The rank enters a region."""
         self.inside.append(_Region(name, of_mpi, time))
 
     def leave(self, time: float) -> None:
-        """The rank leaves the innermost region."""
         if not self.inside:
             return
         region = self.inside.pop()
@@ -105,7 +103,6 @@ class Talk:
             region.completed.append(into[-1])
 
     def cancelled(self, request: int) -> None:
-        """A request will not be complete."""
         self.told()
         self._open.pop(request, None)
 
@@ -138,11 +135,9 @@ class Events:
                        if hasattr(otf2.events, name)}  # fmt: skip
 
     def of(self, rank: int) -> Talk:
-        """The actions of the rank."""
         return self.talks.setdefault(rank, Talk())
 
     def take(self, rank: int, event: Any, time: float) -> None:
-        """One event of a rank."""
         take = self._kinds.get(type(event))
         if take is not None:
             take(self.of(rank), event, time)

@@ -38,23 +38,19 @@ class Stored:
         return found
 
     def forget_arrivals(self, rows: Int64s) -> None:
-        """See `Group`."""
         for call in self.rows[rows].tolist():
             self.calls.forget_arrivals(call)
 
     def forget_member(self, member: int) -> None:
-        """See `Group`."""
         if (part := int(self.parts[member])) >= 0:
             self.calls.forget_part(part)
 
     @property
     def arrival(self) -> Times:
-        """The arrivals."""
         return Times(self, 0)
 
     @property
     def exit(self) -> Times:
-        """The exits."""
         return Times(self, 1)
 
 

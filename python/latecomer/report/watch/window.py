@@ -59,7 +59,6 @@ class Window:
         self._own = TemporaryDirectory(prefix="latecomer-watch-")
 
     def close(self) -> None:
-        """Remove these files."""
         self._own.cleanup()
 
     def look(self, now: float) -> Seen:
