@@ -17,7 +17,7 @@ import numpy as np
 from latecomer import least_after_last, simulate
 from latecomer.base.output import progress_bar
 
-BETA = 8e-9
+BETA = 8e-9  # seconds a byte
 MIB = 1 << 20
 RANKS = (5, 8, 16, 31, 48, 64)
 ALPHAS = (50e-6, 3e-6)
@@ -71,7 +71,7 @@ def limit(size: int, arrival: Arrivals, alpha: float) -> float:
 
 def row(*cells: object) -> None:
     """One line of a table."""
-    print("| " + " | ".join(str(cell) for cell in cells) + " |")
+    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
 def head(title: str, *cells: object) -> None:

@@ -24,14 +24,14 @@ import random
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from latecomer.core.compiled import core
 from latecomer.launch import mpi
+from scale import MIB, after_last, planned
 
 ROOT = Path(__file__).resolve().parent.parent
-KIB, MIB = 1 << 10, 1 << 20
+KIB = 1 << 10
 SIZES = ("1KiB", "16KiB", "64KiB", "256KiB", "1MiB", "4MiB", "16MiB")
 # Before each call the links of the lab rest until their bursts are full again, whoever used them.
 REST = ("--compute", "40ms")
@@ -183,18 +183,6 @@ CELLS = {
                    ((16, 8), MIB), ((16, 8), 16 * MIB), ((64, 48), 64 * KIB), ((64, 48), MIB),
                    ((64, 48), 16 * MIB), ((1, 48), MIB)],
 }  # fmt: skip
-
-
-def planned(row: str, size: int, network: str, arrivals: list[float], per_node: int) -> Any:
-    ranks = len(arrivals)
-    problem = core.Problem("allreduce", ranks=ranks, count=size // 4, element_bytes=4)
-    placement = core.consecutive_placement(ranks, per_node) if per_node > 1 else []
-    costs = core.Network(f"{network},per_node={per_node}")
-    return core.Plan(problem, row, arrivals, costs, placement)
-
-
-def after_last(plan: Any, arrivals: list[float]) -> float:
-    return max(plan.simulate(arrivals)["exits"]) - max(arrivals)
 
 
 def among(nodes: int, size: int, network: str) -> float:

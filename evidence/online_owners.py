@@ -10,21 +10,19 @@ Takes about ten minutes. evidence/results/online.md shows its averages.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from after_last import BETA, Draw, row
 from latecomer import simulate
 from latecomer.base.output import progress_bar
 
-BETA = 8e-9  # seconds a byte
 SIZE = 16 << 20  # bytes
 VECTOR = SIZE * BETA  # seconds
 ELEMENT = 4  # bytes
 BLOCKS = {5: 60, 8: 64, 16: 64, 31: 124, 48: 96, 64: 128}  # by ranks
 START_UPS = {"3us": (5, 8, 16, 31, 48, 64), "50us": (16, 48)}  # with numbers of ranks
 Arrivals = np.ndarray  # shape (ranks,), in M
-Draw = Callable[[np.random.Generator, int], Arrivals]  # of so many ranks
 
 
 def together(_: np.random.Generator, ranks: int) -> Arrivals:
@@ -137,11 +135,6 @@ def times(pattern: str, ranks: int, start_up: str, number: int) -> np.ndarray:
     """Last and mean exit, of each column and draw: shape (columns, draws, 2)."""
     arrivals = draws(pattern, ranks, number)
     return np.array([[after_last(c, each, start_up) for each in arrivals] for c in COLUMNS])
-
-
-def row(*cells: object) -> None:
-    """One line of a table."""
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
 Case = tuple[int, str]  # ranks, start-up

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from after_last import MIB, row
 from latecomer import least_after_last
 from latecomer.core.compiled import core
 from latecomer.lab import simgrid
@@ -28,7 +29,6 @@ from latecomer.lab.sweep.sweep import Sweep
 from latecomer.lab.views import plot
 
 ROOT = Path(__file__).resolve().parents[1]
-MIB = 1 << 20
 SLOW = "alpha=50us,beta=8ns,gamma=0.1ns"  # 1 Gbit/s
 FAST = "alpha=3us,beta=0.08ns,gamma=0.1ns,memory=0.01ns"  # 100 Gbit/s; 100 GB/s in a node
 TREE = "alpha=4us,beta=0.08ns,gamma=0.1ns,memory=0.01ns"  # for plans in a fat tree
@@ -85,11 +85,6 @@ def table(title: str, *cells: object) -> None:
     print(f"\n## {title}\n", flush=True)
     row(*cells)
     row(*["---"] * len(cells))
-
-
-def row(*cells: object) -> None:
-    """One line of a table."""
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
 def least_of_blocks(ranks: int, size: int, network: str) -> float:
