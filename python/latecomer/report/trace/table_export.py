@@ -91,7 +91,7 @@ def _talks(trace: Trace) -> bool:
     return trace.messages is not None and has_all_messages(trace)
 
 
-def ends(trace: Trace) -> NDArray[np.float64]:
+def ends(trace: Trace) -> Floats:
     """When each rank ended, or the files were full: later waiting would pass for computation."""
     return np.minimum(trace.end, trace.until)
 
