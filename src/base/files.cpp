@@ -7,11 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <ctime>
-#include <string_view>
 
 namespace latecomer {
 namespace {
@@ -37,6 +35,9 @@ std::string as_word(std::string text) {
   std::replace_if(text.begin(), text.end(), odd, '_');
   return text;
 }
+
+constexpr std::array kSignals = {SIGXFSZ, SIGPIPE};
+constexpr int kPatience = 1000;  // milliseconds, until a pipe takes more
 
 }  // namespace
 
@@ -80,13 +81,6 @@ int OwnDescriptor::get() const {
   errno = EBADF;
   return -1;
 }
-
-namespace {
-
-constexpr std::array kSignals = {SIGXFSZ, SIGPIPE};
-constexpr int kPatience = 1000;  // milliseconds, until a pipe takes more
-
-}  // namespace
 
 NoWriteSignals::NoWriteSignals() {
   sigset_t set;

@@ -10,8 +10,6 @@
 
 namespace latecomer {
 
-// The parts of a JSON text.
-
 /// A JSON string of the text, with quotes. Bytes that are no UTF-8 become the replacement character
 /// (U+FFFD).
 [[nodiscard]] std::string json_quoted(std::string_view text);

@@ -57,6 +57,26 @@ std::string written(Arguments... arguments) {
   return {text.data(), end};
 }
 
+constexpr int kBits = 62;
+
+/// The bits of a factor after its first 1.
+int tail(Count factor) {
+  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(factor))) - 1;
+}
+
+/// Reads a number from its highest bit down.
+class Bits {
+ public:
+  explicit Bits(Count code) : code_(static_cast<std::uint64_t>(code)), left_(tail(code)) {}
+
+  [[nodiscard]] bool more() const { return left_ > 0; }
+  std::uint64_t next() { return more() ? code_ >> --left_ & 1U : 1; }
+
+ private:
+  std::uint64_t code_;
+  int left_;  // bits after the leading 1 that were not read
+};
+
 }  // namespace
 
 double parse_number(std::string_view what, std::string_view text) {
@@ -124,30 +144,6 @@ std::string format_hex(std::uint64_t value, int digits) {
   const auto wanted = static_cast<std::size_t>(digits);
   return (text.size() < wanted ? std::string(wanted - text.size(), '0') : "") + text;
 }
-
-namespace {
-
-constexpr int kBits = 62;
-
-/// The bits of a factor after its first 1.
-int tail(Count factor) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(factor))) - 1;
-}
-
-/// Reads a number from its highest bit down.
-class Bits {
- public:
-  explicit Bits(Count code) : code_(static_cast<std::uint64_t>(code)), left_(tail(code)) {}
-
-  [[nodiscard]] bool more() const { return left_ > 0; }
-  std::uint64_t next() { return more() ? code_ >> --left_ & 1U : 1; }
-
- private:
-  std::uint64_t code_;
-  int left_;  // bits after the leading 1 that were not read
-};
-
-}  // namespace
 
 // The code is a leading 1, then each factor in Elias' gamma code: as many zeros as it has bits
 // after its first 1, then all its bits.

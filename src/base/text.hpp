@@ -21,9 +21,8 @@ namespace latecomer {
 
 [[nodiscard]] constexpr std::string_view yes_no(bool value) { return value ? "yes" : "no"; }
 
-// A text that grows piece by piece. Numbers are written the same whatever the program's locale is,
-// which a stream of the standard library would follow.
-
+/// A text that grows piece by piece. Numbers are written the same whatever the program's locale is,
+/// which a stream of the standard library would follow.
 class TextOut {
  public:
   TextOut& operator<<(std::string_view words) {

@@ -1,5 +1,5 @@
-// Threads: objects that each has, the interruption of one from outside, and work that several
-// share.
+// Objects that last, threads' own and the process's, the interruption of a thread from outside, and
+// work that several share.
 #pragma once
 
 #include <pthread.h>
@@ -17,8 +17,17 @@
 
 namespace latecomer {
 
-// An object of each thread that lives as long as calls may come. MPI is called by destructors of
-// static objects and by functions of atexit, when thread_local objects of the main thread are gone.
+// Objects that live as long as calls may come: MPI is called by destructors of static objects and
+// by functions of atexit, when static objects and thread_local ones of the main thread are gone.
+
+/// The process's object, which is never destroyed. `Object`: a type that is used nowhere else.
+template <class Object>
+[[nodiscard]] Object& lasting() {
+  static auto& made = *new Object;
+  return made;
+}
+
+// One of each thread.
 
 /// `Owner`: a type that is used nowhere else, so that each use has objects of its own. The main
 /// thread's object stays for ever; another thread's is deleted when the thread ends, and made anew
@@ -72,10 +81,9 @@ class Kept {
   std::deque<std::pair<Key, std::shared_ptr<const Value>>> values_;
 };
 
-// Ends long work from outside, as Ctrl-C does: the work passes an interruption point every few
-// milliseconds, where the check that this thread has set may throw. Without a check nothing
-// happens.
-
+/// Ends long work from outside, as Ctrl-C does: the work passes an interruption point every few
+/// milliseconds, where the check that this thread has set may throw. Without a check nothing
+/// happens.
 class Interruptible {
  public:
   /// While this object lives, the interruption points of this thread call `check`.

@@ -12,9 +12,8 @@
 
 namespace latecomer {
 
-// An index of a program, made once and used in every call: which operations wait for which, the
-// messages of each peer, and the order of long receives.
-
+/// An index of a program, made once and used in every call: which operations wait for which, the
+/// messages of each peer, and the order of long receives.
 class ProgramIndex {
  public:
   static constexpr Count kNothingLong = std::numeric_limits<Count>::max();
@@ -154,8 +153,7 @@ class Engine final : public BasicProtocol {
   Ready busy_;                  // accumulates to try again when another local operation is done
 };
 
-// Executes a rank's part of a plan by running a program on the engine.
-
+/// Executes a rank's part of a plan by running a program on the engine.
 class ProgramExecutor final : public Executor {
  public:
   /// `eager`: elements of the longest message whose receive may be posted ahead of its turn.

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/parse.hpp"
+#include "base/threads.hpp"
 #include "nccl/recorder.hpp"
 
 namespace latecomer::nccl {
@@ -91,10 +92,7 @@ struct Process {
   const pid_t pid = getpid();
 };
 
-Process& process() {
-  static auto& all = *new Process;  // events may come after static objects
-  return all;
-}
+Process& process() { return lasting<Process>(); }
 
 /// True of a child by fork, which has no such file.
 bool is_copy() { return getpid() != process().pid; }

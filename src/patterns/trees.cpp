@@ -1,7 +1,5 @@
 #include "patterns/trees.hpp"
 
-#include <algorithm>
-
 namespace latecomer {
 
 TreeNode post_order_node(Rank first, Rank count, Rank rank) {

@@ -93,8 +93,7 @@ template <typename NodeOf>
   return last;
 }
 
-// Ranks by their distance from the root, so that patterns with root 0 serve any root.
-
+/// Ranks by their distance from the root, so that patterns with root 0 serve any root.
 class Rotated {
  public:
   Rotated(Rank ranks, Rank root) : ranks_(ranks), root_(root) {}
@@ -107,16 +106,15 @@ class Rotated {
   Rank root_;
 };
 
-// Two trees over the same ranks, and steps in which all ranks can be busy and no port is needed
-// twice.
-//
-// Each rank is an inner node of one tree at most, so it sends on two edges at most, to its two
-// parents, and receives on two at most, from its children. Edges that meet at a sender or at a
-// receiver are paths and cycles of even length: two colours suffice. Edges of colour 0 are used in
-// even steps, those of colour 1 in odd ones; downwards the same with the edges reversed. Source:
-// Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan,
-// Parallel Computing 35 (2009).
-
+/// Two trees over the same ranks, and steps in which all ranks can be busy and no port is needed
+/// twice.
+///
+/// Each rank is an inner node of one tree at most, so it sends on two edges at most, to its two
+/// parents, and receives on two at most, from its children. Edges that meet at a sender or at a
+/// receiver are paths and cycles of even length: two colours suffice. Edges of colour 0 are used in
+/// even steps, those of colour 1 in odd ones; downwards the same with the edges reversed. Source:
+/// Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan,
+/// Parallel Computing 35 (2009).
 class TwoTrees {
  public:
   static constexpr int kTrees = 2;

@@ -11,9 +11,8 @@
 
 namespace latecomer {
 
-// Data that travel along with the messages of a call (piggybacking), so that they cost no message
-// of their own.
-
+/// Data that travel along with the messages of a call (piggybacking), so that they cost no message
+/// of their own.
 class Piggyback {
  public:
   /// Transports reserve this much for each rank of the communicator.

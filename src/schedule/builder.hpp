@@ -13,9 +13,8 @@
 
 namespace latecomer {
 
-// Derives the dependencies of operations from the element ranges they read and write, as a
-// processor's scoreboard does: read after write, write after read, write after write.
-
+/// Derives the dependencies of operations from the element ranges they read and write, as a
+/// processor's scoreboard does: read after write, write after read, write after write.
 class Scoreboard {
  public:
   /// Returns the operation's dependencies, ascending, and notes the slices that it reads and

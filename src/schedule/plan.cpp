@@ -59,4 +59,14 @@ std::vector<Rank> order_by_arrival(Rank ranks, const std::vector<Seconds>& arriv
   return order;
 }
 
+std::vector<Rank> rotated_order(Rank ranks, Rank first) {
+  std::vector<Rank> order;
+  for (Rank i = 0; i < ranks; ++i) order.push_back((first + i) % ranks);
+  return order;
+}
+
+Rank position_of(const Plan& plan, Rank rank) {
+  return static_cast<Rank>(std::ranges::find(plan.order, rank) - plan.order.begin());
+}
+
 }  // namespace latecomer

@@ -71,5 +71,9 @@ inline constexpr std::string_view kPlanTitle = "latecomer-plan 1";
 
 /// Positions sorted by arrival, earliest first, ties by rank. Without arrivals: 0, 1, ..., P-1.
 [[nodiscard]] std::vector<Rank> order_by_arrival(Rank ranks, const std::vector<Seconds>& arrivals);
+/// The ranks from `first` on, cyclically.
+[[nodiscard]] std::vector<Rank> rotated_order(Rank ranks, Rank first);
+/// A rank's position in the plan's order.
+[[nodiscard]] Rank position_of(const Plan& plan, Rank rank);
 
 }  // namespace latecomer

@@ -10,6 +10,9 @@
 namespace latecomer {
 namespace {
 
+// In the order of their values.
+constexpr std::string_view kNames[kCollectives] = {"allgather", "allreduce", "bcast",
+                                                   "gather",    "reduce",    "scatter"};
 constexpr Collective kAll[kCollectives] = {Collective::allgather, Collective::allreduce,
                                            Collective::bcast,     Collective::gather,
                                            Collective::reduce,    Collective::scatter};
@@ -42,21 +45,7 @@ void check_parts(const Problem& problem) {
 std::span<const Collective> all_collectives() { return kAll; }
 
 std::string_view to_string(Collective collective) {
-  switch (collective) {
-    case Collective::allgather:
-      return "allgather";
-    case Collective::allreduce:
-      return "allreduce";
-    case Collective::bcast:
-      return "bcast";
-    case Collective::gather:
-      return "gather";
-    case Collective::reduce:
-      return "reduce";
-    case Collective::scatter:
-      return "scatter";
-  }
-  return "unknown";
+  return kNames[static_cast<std::size_t>(collective)];
 }
 
 Collective parse_collective(std::string_view name) {

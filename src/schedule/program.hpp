@@ -6,7 +6,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

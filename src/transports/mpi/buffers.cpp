@@ -32,6 +32,12 @@ MPI_Aint scratch_spacing(const Layout& layout) {
 
 MPI_Aint integer(const void* pointer) { return reinterpret_cast<MPI_Aint>(pointer); }
 
+char* first_byte(const Buffers& buffers, const Part& part) {
+  return static_cast<char*>(buffers.address(part.slice, part.offset)) + buffers.layout().true_lb;
+}
+
+constexpr Count kPackedBytes = 65536;
+
 }  // namespace
 
 Buffers::Buffers(const Layout& layout, const void* input, void* output, Scratch& scratch,
@@ -59,14 +65,6 @@ void Buffers::bind(const void* input, void* output) {
   places_[1].base = integer(output);
 }
 
-namespace {
-
-char* first_byte(const Buffers& buffers, const Part& part) {
-  return static_cast<char*>(buffers.address(part.slice, part.offset)) + buffers.layout().true_lb;
-}
-
-}  // namespace
-
 int pack(const Buffers& buffers, const Part& part, char* bytes, MPI_Comm comm) {
   const std::size_t room = packed_bytes(buffers.layout(), part.count);
   if (buffers.layout().contiguous()) {
@@ -89,12 +87,6 @@ int unpack(const Buffers& buffers, const char* bytes, const Part& part, MPI_Comm
                      buffers.address(part.slice, part.offset), part.count, buffers.type(part.slice),
                      comm);
 }
-
-namespace {
-
-constexpr Count kPackedBytes = 65536;
-
-}  // namespace
 
 int LocalWork::combine(const Buffers& buffers, MPI_Op op, const Slice& left, const Slice& right,
                        Into into) {

@@ -11,8 +11,7 @@
 
 namespace latecomer {
 
-// A datatype of our own, freed when it goes out of scope.
-
+/// A datatype of our own, freed when it goes out of scope.
 class Datatype {
  public:
   Datatype() = default;
@@ -90,8 +89,7 @@ struct Part {
 int pack(const Buffers& buffers, const Part& part, char* bytes, MPI_Comm comm);
 int unpack(const Buffers& buffers, const char* bytes, const Part& part, MPI_Comm comm);
 
-// Work on one rank's own memory: combining and copying elements of any datatype.
-
+/// Work on one rank's own memory: combining and copying elements of any datatype.
 class LocalWork {
  public:
   /// At most `piece_limit` elements are given to MPI at once; `comm` is used for packing only.

@@ -1,7 +1,6 @@
 #include "transports/mpi/layout.hpp"
 
 #include <optional>
-#include <span>
 #include <vector>
 
 namespace latecomer {

@@ -1,14 +1,12 @@
 #include "transports/mpi/mailbox.hpp"
 
 #include <array>
-#include <cstring>
 #include <iterator>
-#include <list>
 #include <mutex>
 #include <utility>
 
+#include "base/threads.hpp"
 #include "transports/mpi/backoff.hpp"
-#include "transports/mpi/link.hpp"
 
 namespace latecomer {
 namespace {
@@ -38,6 +36,22 @@ Orphans& orphans() {
   static auto* const all = new Orphans;
   return *all;
 }
+
+constexpr std::size_t kLinks = 16;  // the last ones: messages do not take longer
+
+struct GoneLink {
+  explicit GoneLink(const Link& link)
+      : mailboxes{Mailbox{link, Tags::kControl}, Mailbox{link, Tags::kFailures},
+                  Mailbox{link, Tags::kBlocks}, Mailbox{link, Tags::kPlans}} {}
+  std::array<Mailbox, 4> mailboxes;
+};
+
+struct Gone {
+  std::mutex guard;
+  std::list<GoneLink> links;
+};
+
+constexpr int kProbeEvery = 4;  // calls of receive(), while no message arrives
 
 }  // namespace
 
@@ -114,31 +128,8 @@ std::optional<Mailbox::Envelope> Mailbox::receive_at(int place) {
   return Envelope{link_.at(status.MPI_SOURCE), received_};
 }
 
-namespace {
-
-constexpr std::size_t kLinks = 16;  // the last ones: messages do not take longer
-
-struct GoneLink {
-  explicit GoneLink(const Link& link)
-      : mailboxes{Mailbox{link, Tags::kControl}, Mailbox{link, Tags::kFailures},
-                  Mailbox{link, Tags::kBlocks}, Mailbox{link, Tags::kPlans}} {}
-  std::array<Mailbox, 4> mailboxes;
-};
-
-struct Gone {
-  std::mutex guard;
-  std::list<GoneLink> links;
-};
-
-Gone& gone() {
-  static auto& made = *new Gone;  // communicators may be freed after static objects
-  return made;
-}
-
-}  // namespace
-
 void receive_leftovers_of(const Link& link) {
-  Gone& all = gone();
+  Gone& all = lasting<Gone>();
   const std::lock_guard hold(all.guard);
   all.links.emplace_back(link);
   for (GoneLink& each : all.links) {
@@ -149,12 +140,6 @@ void receive_leftovers_of(const Link& link) {
   }
   if (all.links.size() > kLinks) all.links.pop_front();
 }
-
-namespace {
-
-constexpr int kProbeEvery = 4;  // calls of receive(), while no message arrives
-
-}  // namespace
 
 void ControlChannel::begin(std::uint64_t call) {
   call_ = call;

@@ -91,10 +91,9 @@ class Mailbox {
 /// nothing.
 void receive_leftovers_of(const Link& link);
 
-// Control messages of a protocol: words of 64 bits from one rank to another in a call, which the
-// receiver need not expect. One may arrive after its receiver has left the call, so it names its
-// call, and later calls drop it.
-
+/// Control messages of a protocol: words of 64 bits from one rank to another in a call, which the
+/// receiver need not expect. One may arrive after its receiver has left the call, so it names its
+/// call, and later calls drop it.
 class ControlChannel {
  public:
   explicit ControlChannel(Link link) : mailbox_(std::move(link), Tags::kControl) {}

@@ -1,12 +1,12 @@
 #include "transports/mpi/memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <bit>
 #include <mutex>
 #include <utility>
-#include <vector>
+
+#include "base/threads.hpp"
 
 namespace latecomer {
 namespace {
@@ -100,6 +100,12 @@ Store& store() {
   return *all;
 }
 
+constexpr unsigned kLastCalls = 64;
+
+std::unique_ptr<char[]> raw_bytes(std::size_t bytes) {
+  return std::make_unique_for_overwrite<char[]>(bytes);
+}
+
 }  // namespace
 
 void* Scratch::reserve(const Layout& layout, MPI_Aint spacing, Count count) {
@@ -141,26 +147,13 @@ std::size_t Scratch::unused() { return store().unused(); }
 
 void Scratch::free_unused() { store().free_unused(); }
 
-namespace {
-
-constexpr unsigned kLastCalls = 64;
-
-std::unique_ptr<char[]> raw_bytes(std::size_t bytes) {
-  return std::make_unique_for_overwrite<char[]>(bytes);
-}
-
-}  // namespace
-
 /// Shelves that calls gave back: as many sets as calls were going on at once.
 struct Staging::Store {
   std::mutex guard;
   std::vector<std::unique_ptr<Shelves>> unused;
 };
 
-Staging::Store& Staging::store() {
-  static auto& made = *new Store;  // communicators may be freed after static objects
-  return made;
-}
+Staging::Store& Staging::store() { return lasting<Store>(); }
 
 Staging::Block Staging::take(std::size_t bytes) {
   Block block;

@@ -13,10 +13,9 @@
 
 namespace latecomer {
 
-// Memory for elements of any datatype, from a store that all communicators of the process share:
-// calls take it and give it back. A call keeps as much as it asked for; unused memory stays for the
-// next calls, but above a limit only as long as calls need it.
-
+/// Memory for elements of any datatype, from a store that all communicators of the process share:
+/// calls take it and give it back. A call keeps as much as it asked for; unused memory stays for
+/// the next calls, but above a limit only as long as calls need it.
 class Scratch {
  public:
   /// Bytes of unused memory that are kept whatever calls need.
@@ -62,10 +61,9 @@ class Scratch {
   Memory memory_;
 };
 
-// Memory for messages that are not sent from or received into the call's buffers: not initialised,
-// kept as far as the last calls needed it, and left to the communicator of the process that makes
-// the next call.
-
+/// Memory for messages that are not sent from or received into the call's buffers: not initialised,
+/// kept as far as the last calls needed it, and left to the communicator of the process that makes
+/// the next call.
 class Staging {
  public:
   class Block {

@@ -4,8 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "transports/mpi/buffers.hpp"
-
 namespace latecomer {
 namespace {
 

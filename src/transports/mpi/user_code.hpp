@@ -43,10 +43,9 @@ struct RefusedByMpi {
   int code;
 };
 
-// While one of these lives, errors of MPI functions that take no communicator, or a wrong one, are
-// returned: MPI libraries raise them on MPI_COMM_WORLD or on MPI_COMM_SELF. Programs with MPI
-// sessions only have neither, and nothing is done there.
-
+/// While one of these lives, errors of MPI functions that take no communicator, or a wrong one, are
+/// returned: MPI libraries raise them on MPI_COMM_WORLD or on MPI_COMM_SELF. Programs with MPI
+/// sessions only have neither, and nothing is done there.
 class ReturnedErrorsEverywhere {
  public:
   ReturnedErrorsEverywhere() {

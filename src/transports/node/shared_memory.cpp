@@ -9,13 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <climits>
 #include <system_error>
-
-#include "base/files.hpp"
 
 namespace latecomer {
 namespace {
