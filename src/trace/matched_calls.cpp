@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <set>
@@ -26,6 +24,27 @@ constexpr std::size_t kWorthAThread = 1 << 14;      // records
 constexpr std::size_t kCallsAtOnce = 1 << 11;       // that are matched
 constexpr std::size_t kTile = 8;                    // columns, whose times fill a cache line
 constexpr std::int32_t kUnknown = -1;
+
+const CallsOf& calls_of(const Part& part, bool overlapping) {
+  const FileComm& comm = part.file->comms.at(part.comm);
+  return overlapping ? comm.overlapping : comm.calls;
+}
+
+Sequences united(const std::vector<Part>& parts, bool overlapping) {
+  std::set<Sequences> known;
+  for (const Part& part : parts) known.insert(calls_of(part, overlapping).sequence);
+  Sequences all;
+  for (const Sequences& each : known) {
+    if (!all) {
+      all = each;
+      continue;
+    }
+    const auto both = std::make_shared<std::vector<std::uint64_t>>();
+    std::ranges::set_union(*all, *each, std::back_inserter(*both));
+    all = both;
+  }
+  return all ? all : std::make_shared<const std::vector<std::uint64_t>>();
+}
 
 }  // namespace
 
@@ -74,31 +93,6 @@ class Records {
 
   std::vector<Call> window_;
 };
-
-namespace {
-
-const CallsOf& calls_of(const Part& part, bool overlapping) {
-  const FileComm& comm = part.file->comms.at(part.comm);
-  return overlapping ? comm.overlapping : comm.calls;
-}
-
-Sequences united(const std::vector<Part>& parts, bool overlapping) {
-  std::set<Sequences> known;
-  for (const Part& part : parts) known.insert(calls_of(part, overlapping).sequence);
-  Sequences all;
-  for (const Sequences& each : known) {
-    if (!all) {
-      all = each;
-      continue;
-    }
-    const auto both = std::make_shared<std::vector<std::uint64_t>>();
-    std::ranges::set_union(*all, *each, std::back_inserter(*both));
-    all = both;
-  }
-  return all ? all : std::make_shared<const std::vector<std::uint64_t>>();
-}
-
-}  // namespace
 
 MatchedCalls::MatchedCalls(std::vector<Part> parts, bool overlapping, std::int64_t zero)
     : zero_(zero), sequence_(united(parts, overlapping)) {

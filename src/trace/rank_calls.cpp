@@ -3,11 +3,20 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <string>
+#include <type_traits>
 #include <utility>
 
 namespace latecomer::trace {
 namespace {
+
+template <class Value>
+std::string text_of(Value value) {
+  if constexpr (std::is_enum_v<Value>) {
+    return std::to_string(static_cast<int>(value));
+  } else {
+    return std::to_string(value);
+  }
+}
 
 template <class Record>
 struct Checked {
@@ -32,17 +41,13 @@ class Checks {
       keys.emplace_back(call.communicator, call.sequence);
     }
     const auto once = first_of_each(keys);
-    check(
-        checked, "sequence", offsetof(Call, sequence), "a number that comes once", false,
-        [&](std::size_t at) { return once[at] != 0; },
-        [](const Call& each) { return std::to_string(each.sequence); });
-    check_span(checked, "arrival", offsetof(Call, arrival),
+    check(checked, "sequence", &Call::sequence, "a number that comes once",
+          [&](std::size_t at) { return once[at] != 0; });
+    check_span(checked, "arrival", &Call::arrival,
                "in the time that the file tells, with its exit");
     const auto turn = in_turn(checked);
-    check(
-        checked, "arrival", offsetof(Call, arrival), "after the exit of the call before", false,
-        [&](std::size_t at) { return turn[at] != 0; },
-        [](const Call& each) { return std::to_string(each.arrival); });
+    check(checked, "arrival", &Call::arrival, "after the exit of the call before",
+          [&](std::size_t at) { return turn[at] != 0; });
     return std::move(checked.alive);
   }
 
@@ -53,11 +58,9 @@ class Checks {
       std::vector<std::uint32_t> orders;
       for (const std::uint32_t place : own_) orders.push_back(records_[place].as<Message>().order);
       const auto once = first_of_each(orders);
-      check(
-          checked, "order", offsetof(Message, order), "a number that comes once", false,
-          [&](std::size_t at) { return once[at] != 0; },
-          [](const Message& each) { return std::to_string(each.order); });
-      check_span(checked, "posted", offsetof(Message, posted),
+      check(checked, "order", &Message::order, "a number that comes once",
+            [&](std::size_t at) { return once[at] != 0; });
+      check_span(checked, "posted", &Message::posted,
                  "in the time that the file tells, with its end");
     }
     return std::move(checked.alive);
@@ -66,8 +69,7 @@ class Checks {
   std::vector<std::uint8_t> right_others() {
     Checked<Other> checked{own_, std::vector<std::uint8_t>(own_.size(), 1), "time in other calls"};
     check_rules(checked);
-    check_span(checked, "begin", offsetof(Other, begin),
-               "in the time that the file tells, with its end");
+    check_span(checked, "begin", &Other::begin, "in the time that the file tells, with its end");
     return std::move(checked.alive);
   }
 
@@ -82,10 +84,7 @@ class Checks {
     std::vector<Before> before(file_.comms.size());
     for (const std::uint32_t place : own_) {
       const auto call = records_[place].as<Call>();
-      bool good = is_within(file_.header, call);
-      rules_of(&call, about_,
-               [&](auto, auto, auto, auto, auto&& holds, auto) { good = good && holds(call); });
-      if (!good) return false;
+      if (!is_within(file_.header, call) || !keeps_rules(call)) return false;
       Before& own = before[static_cast<std::size_t>(slots[call.communicator])];
       if (own.any && call.sequence <= own.sequence) return false;
       own.any = true;
@@ -100,18 +99,25 @@ class Checks {
     std::int64_t before = -1;
     for (const std::uint32_t place : own_) {
       const auto message = records_[place].as<Message>();
-      bool good = is_within(file_.header, message) && message.order > before;
-      rules_of(&message, about_,
-               [&](auto, auto, auto, auto, auto&& holds, auto) { good = good && holds(message); });
-      if (!good) return false;
+      const bool follows = is_within(file_.header, message) && message.order > before;
+      if (!follows || !keeps_rules(message)) return false;
       before = message.order;
     }
     return true;
   }
 
-  template <class Record, class Holds, class Value>
-  void check(Checked<Record>& checked, const std::string& name, std::size_t byte,
-             const std::string& right, bool words, Holds&& holds, Value&& value) {
+  template <class Record>
+  [[nodiscard]] bool keeps_rules(const Record& record) const {
+    bool all = true;
+    const auto look = [&](auto, auto, auto, auto&& holds) { all = all && holds(record); };
+    rules_of(&record, about_, look, look);
+    return all;
+  }
+
+  /// `words`: the records stay, without the word.
+  template <class Record, class Value, class Holds>
+  void check(Checked<Record>& checked, const std::string& name, Value Record::* member,
+             const std::string& right, Holds&& holds, bool words = false) {
     std::uint64_t bad = 0;
     std::size_t first = 0;
     for (std::size_t at = 0; at < checked.places.size(); ++at) {
@@ -121,29 +127,30 @@ class Checks {
     }
     if (bad == 0) return;
     const std::uint32_t place = checked.places[first];
+    const auto record = records_[place].as<Record>();
     file_.add({std::string(words ? "words of " : "") + checked.noun + "s whose " + name +
                    " is not " + right,
-               byte_of(place) + byte,
-               name + " of a " + checked.noun + ": " + value(records_[place].as<Record>()), bad});
+               byte_of(place) + place_of(member),
+               name + " of a " + checked.noun + ": " + text_of(record.*member), bad});
   }
 
   template <class Record>
   void check_rules(Checked<Record>& checked) {
-    rules_of(static_cast<const Record*>(nullptr), about_,
-             [&](const char* name, std::size_t byte, const char* right, bool words, auto&& holds,
-                 auto&& value) {
-               check(
-                   checked, name, byte, right, words,
-                   [&](std::size_t at) {
-                     return holds(records_[checked.places[at]].template as<Record>());
-                   },
-                   value);
-             });
+    const auto checking = [&](bool words) {
+      return [&, words](const char* name, auto member, const char* right, auto&& holds) {
+        const auto right_at = [&](std::size_t at) {
+          return holds(records_[checked.places[at]].template as<Record>());
+        };
+        check(checked, name, member, right, right_at, words);
+      };
+    };
+    rules_of(static_cast<const Record*>(nullptr), about_, checking(false), checking(true));
   }
 
   /// Those before the file's begin or after its end are wrong, unless most are.
   template <class Record>
-  void check_span(Checked<Record>& checked, const char* name, std::size_t byte, const char* right) {
+  void check_span(Checked<Record>& checked, const char* name, std::int64_t Record::* member,
+                  const char* right) {
     const Header& header = file_.header;
     if (header.end != 0 && header.end < header.begin) return;
     const auto within = [&](std::size_t at) {
@@ -157,8 +164,7 @@ class Checks {
       if (within(at)) ++inside;
     }
     if (2 * inside <= alive) return;  // the header is at fault
-    check(checked, name, byte, right, false, within,
-          [](const Record& each) { return std::to_string(first_of(each)); });
+    check(checked, name, member, right, within);
   }
 
   /// Which of them is the first of its key.

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "trace/rank_file.hpp"
@@ -26,136 +25,67 @@ struct About {
   Numbered comms;  // the size
 };
 
-/// Gives each rule to `rule(name, byte, right, words, holds, value)`: what is wrong where it does
-/// not hold of a record, and what would be right. `words`: such a record stays, without the word.
-template <class Rule>
-void rules_of(const Call* /*kind*/, const About& about, Rule&& rule) {
+/// Gives each rule to `rule(name, member, right, holds)`: of which member something is said, what
+/// would be right, and whether that holds of a record. A record that breaks one is left out; one
+/// that breaks a rule of `word(...)` stays, without the word.
+template <class Rule, class Word>
+void rules_of(const Call* /*kind*/, const About& about, Rule&& rule, Word&& word) {
   const auto text = [&about](std::uint32_t number) { return about.texts.has(number); };
   constexpr const char* kText = "the number of a text";
   constexpr const char* kTime = "a time in nanoseconds";
-  rule(
-      "communicator", offsetof(Call, communicator), "one that the file describes", false,
-      [&](const Call& r) { return about.comms.has(r.communicator); },
-      [](const Call& r) { return std::to_string(r.communicator); });
-  rule(
-      "collective", offsetof(Call, collective), kText, false,
-      [&](const Call& r) { return text(r.collective); },
-      [](const Call& r) { return std::to_string(r.collective); });
-  rule(
-      "site", offsetof(Call, site), kText, true, [&](const Call& r) { return text(r.site); },
-      [](const Call& r) { return std::to_string(r.site); });
-  rule(
-      "algorithm", offsetof(Call, algorithm), kText, true,
-      [&](const Call& r) { return text(r.algorithm); },
-      [](const Call& r) { return std::to_string(r.algorithm); });
-  rule(
-      "op", offsetof(Call, op), kText, true, [&](const Call& r) { return text(r.op); },
-      [](const Call& r) { return std::to_string(r.op); });
-  rule(
-      "served", offsetof(Call, served), "below 6", false,
-      [](const Call& r) { return r.served <= Served::other; },
-      [](const Call& r) { return std::to_string(static_cast<int>(r.served)); });
-  rule(
-      "overlaps", offsetof(Call, overlaps), "0 or 1", false,
-      [](const Call& r) { return r.overlaps <= 1; },
-      [](const Call& r) { return std::to_string(r.overlaps); });
-  rule(
-      "exit", offsetof(Call, exit), "at or after the arrival", false,
-      [](const Call& r) { return r.exit >= r.arrival; },
-      [](const Call& r) { return std::to_string(r.exit); });
-  rule(
-      "arrival", offsetof(Call, arrival), kTime, false,
-      [](const Call& r) { return is_time(r.arrival); },
-      [](const Call& r) { return std::to_string(r.arrival); });
-  rule(
-      "exit", offsetof(Call, exit), kTime, false, [](const Call& r) { return is_time(r.exit); },
-      [](const Call& r) { return std::to_string(r.exit); });
-  rule(
-      "bytes", offsetof(Call, bytes), "-1 or more", false,
-      [](const Call& r) { return r.bytes >= -1; },
-      [](const Call& r) { return std::to_string(r.bytes); });
-  rule(
-      "root", offsetof(Call, root), "-1, or a rank of the communicator", false,
-      [&](const Call& r) { return r.root >= -1 && r.root < about.comms[r.communicator]; },
-      [](const Call& r) { return std::to_string(r.root); });
+  rule("communicator", &Call::communicator, "one that the file describes",
+       [&](const Call& r) { return about.comms.has(r.communicator); });
+  rule("collective", &Call::collective, kText, [&](const Call& r) { return text(r.collective); });
+  word("site", &Call::site, kText, [&](const Call& r) { return text(r.site); });
+  word("algorithm", &Call::algorithm, kText, [&](const Call& r) { return text(r.algorithm); });
+  word("op", &Call::op, kText, [&](const Call& r) { return text(r.op); });
+  rule("served", &Call::served, "below 6", [](const Call& r) { return r.served <= Served::other; });
+  rule("overlaps", &Call::overlaps, "0 or 1", [](const Call& r) { return r.overlaps <= 1; });
+  rule("exit", &Call::exit, "at or after the arrival",
+       [](const Call& r) { return r.exit >= r.arrival; });
+  rule("arrival", &Call::arrival, kTime, [](const Call& r) { return is_time(r.arrival); });
+  rule("exit", &Call::exit, kTime, [](const Call& r) { return is_time(r.exit); });
+  rule("bytes", &Call::bytes, "-1 or more", [](const Call& r) { return r.bytes >= -1; });
+  rule("root", &Call::root, "-1, or a rank of the communicator",
+       [&](const Call& r) { return r.root >= -1 && r.root < about.comms[r.communicator]; });
 }
 
-template <class Rule>
-void rules_of(const Message* /*kind*/, const About& about, Rule&& rule) {
+template <class Rule, class Word>
+void rules_of(const Message* /*kind*/, const About& about, Rule&& rule, Word&& word) {
   constexpr const char* kTime = "a time in nanoseconds";
-  rule(
-      "communicator", offsetof(Message, communicator), "one that the file describes", false,
-      [&](const Message& r) { return about.comms.has(r.communicator); },
-      [](const Message& r) { return std::to_string(r.communicator); });
-  rule(
-      "site", offsetof(Message, site), "the number of a text", true,
-      [&](const Message& r) { return about.texts.has(r.site); },
-      [](const Message& r) { return std::to_string(r.site); });
-  rule(
-      "what", offsetof(Message, what), "below 6", false,
-      [](const Message& r) { return r.what <= What::probe; },
-      [](const Message& r) { return std::to_string(static_cast<int>(r.what)); });
-  rule(
-      "flags", offsetof(Message, flags), "below 32", false,
-      [](const Message& r) { return r.flags < 2 * Way::matched_probe; },
-      [](const Message& r) { return std::to_string(r.flags); });
-  rule(
-      "peer", offsetof(Message, peer), "a rank of the communicator", false,
-      [&](const Message& r) { return r.peer >= 0 && r.peer < about.comms[r.communicator]; },
-      [](const Message& r) { return std::to_string(r.peer); });
-  rule(
-      "tag", offsetof(Message, tag), "0 or more, or -2 to -4", false,
-      [](const Message& r) {
-        return r.tag >= 0 || (r.tag >= OwnTag::window_complete && r.tag <= OwnTag::of_neighbours);
-      },
-      [](const Message& r) { return std::to_string(r.tag); });
-  rule(
-      "bytes", offsetof(Message, bytes), "0 or more", false,
-      [](const Message& r) { return r.bytes >= 0; },
-      [](const Message& r) { return std::to_string(r.bytes); });
-  rule(
-      "posted", offsetof(Message, posted), kTime, false,
-      [](const Message& r) { return is_time(r.posted); },
-      [](const Message& r) { return std::to_string(r.posted); });
-  rule(
-      "begin", offsetof(Message, begin), kTime, false,
-      [](const Message& r) { return is_time(r.begin); },
-      [](const Message& r) { return std::to_string(r.begin); });
-  rule(
-      "end", offsetof(Message, end), kTime, false, [](const Message& r) { return is_time(r.end); },
-      [](const Message& r) { return std::to_string(r.end); });
-  rule(
-      "begin", offsetof(Message, begin), "at or after the posting", false,
-      [](const Message& r) { return r.begin >= r.posted; },
-      [](const Message& r) { return std::to_string(r.begin); });
-  rule(
-      "end", offsetof(Message, end), "at or after the begin", false,
-      [](const Message& r) { return r.end >= r.begin; },
-      [](const Message& r) { return std::to_string(r.end); });
-  rule(
-      "between", offsetof(Message, between), "a part of the time from the posting to the begin",
-      false, [](const Message& r) { return r.between >= 0 && r.between <= r.begin - r.posted; },
-      [](const Message& r) { return std::to_string(r.between); });
+  rule("communicator", &Message::communicator, "one that the file describes",
+       [&](const Message& r) { return about.comms.has(r.communicator); });
+  word("site", &Message::site, "the number of a text",
+       [&](const Message& r) { return about.texts.has(r.site); });
+  rule("what", &Message::what, "below 6", [](const Message& r) { return r.what <= What::probe; });
+  rule("flags", &Message::flags, "below 32",
+       [](const Message& r) { return r.flags < 2 * Way::matched_probe; });
+  rule("peer", &Message::peer, "a rank of the communicator",
+       [&](const Message& r) { return r.peer >= 0 && r.peer < about.comms[r.communicator]; });
+  rule("tag", &Message::tag, "0 or more, or -2 to -4", [](const Message& r) {
+    return r.tag >= 0 || (r.tag >= OwnTag::window_complete && r.tag <= OwnTag::of_neighbours);
+  });
+  rule("bytes", &Message::bytes, "0 or more", [](const Message& r) { return r.bytes >= 0; });
+  rule("posted", &Message::posted, kTime, [](const Message& r) { return is_time(r.posted); });
+  rule("begin", &Message::begin, kTime, [](const Message& r) { return is_time(r.begin); });
+  rule("end", &Message::end, kTime, [](const Message& r) { return is_time(r.end); });
+  rule("begin", &Message::begin, "at or after the posting",
+       [](const Message& r) { return r.begin >= r.posted; });
+  rule("end", &Message::end, "at or after the begin",
+       [](const Message& r) { return r.end >= r.begin; });
+  rule("between", &Message::between, "a part of the time from the posting to the begin",
+       [](const Message& r) { return r.between >= 0 && r.between <= r.begin - r.posted; });
 }
 
-template <class Rule>
-void rules_of(const Other* /*kind*/, const About& /*about*/, Rule&& rule) {
-  rule(
-      "begin", offsetof(Other, begin), "a time in nanoseconds", false,
-      [](const Other& r) { return is_time(r.begin); },
-      [](const Other& r) { return std::to_string(r.begin); });
-  rule(
-      "end", offsetof(Other, end), "a time in nanoseconds", false,
-      [](const Other& r) { return is_time(r.end); },
-      [](const Other& r) { return std::to_string(r.end); });
-  rule(
-      "inside", offsetof(Other, inside), "a part of the time from the begin to the end", false,
-      [](const Other& r) { return r.inside >= 0 && r.inside <= r.end - r.begin; },
-      [](const Other& r) { return std::to_string(r.inside); });
-  rule(
-      "between", offsetof(Other, between), "a part of the rest of that", false,
-      [](const Other& r) { return r.between >= 0 && r.between <= r.end - r.begin - r.inside; },
-      [](const Other& r) { return std::to_string(r.between); });
+template <class Rule, class Word>
+void rules_of(const Other* /*kind*/, const About& /*about*/, Rule&& rule, Word&& /*word*/) {
+  constexpr const char* kTime = "a time in nanoseconds";
+  rule("begin", &Other::begin, kTime, [](const Other& r) { return is_time(r.begin); });
+  rule("end", &Other::end, kTime, [](const Other& r) { return is_time(r.end); });
+  rule("inside", &Other::inside, "a part of the time from the begin to the end",
+       [](const Other& r) { return r.inside >= 0 && r.inside <= r.end - r.begin; });
+  rule("between", &Other::between, "a part of the rest of that",
+       [](const Other& r) { return r.between >= 0 && r.between <= r.end - r.begin - r.inside; });
 }
 
 /// The times between which a record lies, and those of its file.
@@ -171,9 +101,15 @@ bool is_within(const Header& header, const Record& record) {
   return first_of(record) >= header.begin && (header.end == 0 || last_of(record) <= header.end);
 }
 
-// The records, and what they become.
-
 inline constexpr std::size_t kRecord = sizeof(Call);
+
+/// Where a member lies in its record.
+template <class Record, class Value>
+std::size_t place_of(Value Record::* member) {
+  static const Record record;
+  return static_cast<std::size_t>(reinterpret_cast<const char*>(&(record.*member)) -
+                                  reinterpret_cast<const char*>(&record));
+}
 
 /// Any record: the first byte is its kind.
 struct Raw {

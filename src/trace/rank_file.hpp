@@ -3,7 +3,6 @@
 // of no use.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

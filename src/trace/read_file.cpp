@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <set>
 #include <span>
@@ -110,27 +109,27 @@ class Reader {
     magic = magic.substr(0, magic.find_last_not_of('\0') + 1);
     check(h.magic == kMagic, 0, "the first bytes", shown(magic),
           shown({kMagic.data(), kMagic.size()}) + ": no trace");
-    const auto number = [&check](auto value, std::uint64_t byte, const char* name, bool good,
-                                 const std::string& right) {
-      check(good, byte, name, std::to_string(value), right);
+    const auto number = [&](auto Header::* member, const char* name, bool good,
+                            const std::string& right) {
+      check(good, place_of(member), name, std::to_string(h.*member), right);
     };
-    number(h.byte_order, offsetof(Header, byte_order), "byte_order", h.byte_order == kByteOrder,
-           "that of this machine");
-    number(h.version, offsetof(Header, version), "version", h.version == kVersion,
+    number(&Header::byte_order, "byte_order", h.byte_order == kByteOrder, "that of this machine");
+    number(&Header::version, "version", h.version == kVersion,
            std::to_string(kVersion) + ": read it with the latecomer of then");
-    number(h.header_bytes, offsetof(Header, header_bytes), "header_bytes",
-           h.header_bytes == sizeof(Header), std::to_string(sizeof(Header)));
-    number(h.record_bytes, offsetof(Header, record_bytes), "record_bytes",
-           h.record_bytes == kRecord, std::to_string(kRecord));
-    number(h.ranks, offsetof(Header, ranks), "ranks", 1 <= h.ranks && h.ranks <= kMostRanks,
+    number(&Header::header_bytes, "header_bytes", h.header_bytes == sizeof(Header),
+           std::to_string(sizeof(Header)));
+    number(&Header::record_bytes, "record_bytes", h.record_bytes == kRecord,
+           std::to_string(kRecord));
+    number(&Header::ranks, "ranks", 1 <= h.ranks && h.ranks <= kMostRanks,
            "1 to " + std::to_string(kMostRanks));
-    number(h.rank, offsetof(Header, rank), "rank", 0 <= h.rank && h.rank < h.ranks,
+    number(&Header::rank, "rank", 0 <= h.rank && h.rank < h.ranks,
            "below " + std::to_string(h.ranks));
-    number(h.rank, offsetof(Header, rank), "rank", h.rank == rank,
+    number(&Header::rank, "rank", h.rank == rank,
            std::to_string(rank) + ", as the file's name says");
-    number(h.begin, offsetof(Header, begin), "begin", is_time(h.begin), "a time in nanoseconds");
-    number(h.end, offsetof(Header, end), "end", is_time(h.end), "a time in nanoseconds");
-    number(h.real, offsetof(Header, real), "real", is_time(h.real), "a time in nanoseconds");
+    const std::string time = "a time in nanoseconds";
+    number(&Header::begin, "begin", is_time(h.begin), time);
+    number(&Header::end, "end", is_time(h.end), time);
+    number(&Header::real, "real", is_time(h.real), time);
     return !file_.refused;
   }
 
@@ -254,23 +253,22 @@ class Reader {
         unknown || (members.size() == size && std::ranges::adjacent_find(sorted) == sorted.end());
     const bool inside = 0 <= record.rank && record.rank < record.size;
     bool good = true;
-    const auto rule = [&](bool holds, const char* name, std::size_t byte, std::int64_t value,
+    const auto rule = [&](bool holds, const char* name, auto Communicator::* member,
                           const char* right) {
       if (holds || !good) return;
       good = false;
-      add(std::string("communicators whose ") + name + " is not " + right, byte_of(place) + byte,
-          std::string(name) + " of a communicator: " + std::to_string(value));
+      add(std::string("communicators whose ") + name + " is not " + right,
+          byte_of(place) + place_of(member),
+          std::string(name) + " of a communicator: " + std::to_string(record.*member));
     };
-    rule(1 <= record.size && record.size <= header.ranks, "size", offsetof(Communicator, size),
-         record.size, "1 to the number of ranks");
-    rule(inside, "rank", offsetof(Communicator, rank), record.rank, "below its size");
-    rule(about_.texts.has(record.name), "name", offsetof(Communicator, name), record.name,
-         "the number of a text");
-    rule(whole, "first", offsetof(Communicator, first), record.first,
-         "that of as many different ranks as it has");
+    rule(1 <= record.size && record.size <= header.ranks, "size", &Communicator::size,
+         "1 to the number of ranks");
+    rule(inside, "rank", &Communicator::rank, "below its size");
+    rule(about_.texts.has(record.name), "name", &Communicator::name, "the number of a text");
+    rule(whole, "first", &Communicator::first, "that of as many different ranks as it has");
     rule(unknown ||
              (whole && inside && members[static_cast<std::size_t>(record.rank)] == header.rank),
-         "rank", offsetof(Communicator, rank), record.rank, "that of the file's rank");
+         "rank", &Communicator::rank, "that of the file's rank");
     return good;
   }
 

@@ -11,7 +11,6 @@
 #include <new>
 
 #include "base/error.hpp"
-#include "base/files.hpp"
 #include "base/parse.hpp"
 
 namespace latecomer::trace {

@@ -2,7 +2,6 @@
 // survives the process.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
