@@ -113,14 +113,6 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
   return next;
 }
 
-std::vector<Count> MeetingRank::state() const {
-  std::vector<Count> all = {static_cast<Count>(part_), static_cast<Count>(child_),
-                            static_cast<Count>(met_), until_ < kNever ? 1 : 0};
-  for (const TreeNode::Child& each : node_.children) all.push_back(each.rank);
-  all.push_back(-1);
-  return all;
-}
-
 int MeetingRank::height(Rank rank) const {
   const Rank step = rank == 0 ? ranks_ : std::min(rank & -rank, ranks_ - rank);
   return static_cast<int>(std::bit_width(static_cast<unsigned>(step - 1)));

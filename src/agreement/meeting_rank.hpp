@@ -81,10 +81,10 @@ class MeetingRank {
   /// A rank that did not come to a meeting that was missed, as far as this rank has heard.
   [[nodiscard]] std::optional<Rank> missing() const { return missing_; }
   [[nodiscard]] const Told& told() const { return told_; }
-  /// Equal for ranks with the same future, if told() is.
-  [[nodiscard]] std::vector<Count> state() const;
 
  private:
+  friend std::vector<Count> future_of(const MeetingRank& rank);  // for tests
+
   enum class Part : std::uint8_t { coming, result, asked, accepts, verdict, over };
 
   /// Ranks between the given one and the leaf that is farthest from it.

@@ -72,25 +72,6 @@ std::optional<std::string> Notices::check_left() const {
   return std::nullopt;
 }
 
-std::vector<std::uint64_t> Notices::state() const {
-  std::vector<std::uint64_t> all;
-  const auto add = [&](auto... numbers) {
-    (all.push_back(static_cast<std::uint64_t>(numbers)), ...);
-  };
-  const auto add_place = [&](const Place& place) {
-    add(place.position, place.call, place.part, place.plan_hash);
-  };
-  add_place(here_);
-  add(announced_);
-  for (const auto& [place, announced] : history_) add_place(place), add(announced);
-  for (const auto& [from, notice] : unread_) add(from, notice.kind), add_place(notice.from);
-  for (const auto* const ranks : {&asked_, &failed_}) {
-    for (const Rank rank : *ranks) add(rank);
-    add(-1);
-  }
-  return all;
-}
-
 /// True if this rank may still reach the notice's place. With a plan it reaches no announcement.
 bool Notices::is_ahead(const Notice& notice) const {
   const Place& place = notice.from;

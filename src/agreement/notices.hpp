@@ -61,10 +61,9 @@ class Notices {
   /// with native calls.
   [[nodiscard]] std::optional<std::string> check_left() const;
 
-  /// Equal for ranks with the same future.
-  [[nodiscard]] std::vector<std::uint64_t> state() const;
-
  private:
+  friend std::vector<Count> future_of(const Notices& notices);  // for tests
+
   static constexpr std::size_t kHistory = 16;
 
   struct Received {

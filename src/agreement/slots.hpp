@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "base/types.hpp"
+
 namespace latecomer {
 
 /// Numbered from 1 on.
@@ -33,14 +35,9 @@ class Slots {
     if (slot >= first_free_) taken_.erase(slot);
   }
 
-  /// Equal for processes with the same future.
-  [[nodiscard]] std::vector<Slot> state() const {
-    std::vector<Slot> all = {next_, first_free_};
-    all.insert(all.end(), taken_.begin(), taken_.end());
-    return all;
-  }
-
  private:
+  friend std::vector<Count> future_of(const Slots& slots);  // for tests
+
   [[nodiscard]] bool is_taken(Slot slot) const {
     return slot < first_free_ || taken_.contains(slot);
   }

@@ -5,6 +5,57 @@
 #include "algorithms/reduce/tree_fold.hpp"
 #include "base/partition.hpp"
 
+namespace latecomer {
+namespace {
+
+/// The number of segments that are not empty, or one.
+Count segments_of(const Plan& plan) {
+  return std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
+}
+
+Count longest_segment(const Plan& plan) {
+  return Partition(plan.problem.count, plan.parameters.at("segments")).longest();
+}
+
+/// The times of one hop of a segment.
+struct Stage {
+  Stage(const Plan& plan, const Network& network) : segments(segments_of(plan)) {
+    const Count bytes = longest_segment(plan) * plan.problem.element_bytes;
+    pass = network.transfer(bytes);
+    fold = network.combining(bytes);
+    waits = bytes > network.eager_limit;
+  }
+  [[nodiscard]] Seconds all(Seconds each) const { return static_cast<double>(segments) * each; }
+
+  Count segments;
+  Seconds pass;  // over a link
+  Seconds fold;  // into the next rank's segment
+  bool waits;    // until its receiver has arrived
+};
+
+std::vector<Seconds> by_position(const Plan& plan, const std::vector<Seconds>& arrivals) {
+  std::vector<Seconds> sorted;
+  for (const Rank rank : plan.order) sorted.push_back(arrivals[rank]);
+  return sorted;
+}
+
+/// The time at which the first partial segment leaves each position but the last. Every rank passes
+/// on one segment each `pass`, so one time describes a position: the later of this rank's arrival
+/// and that of the segment from the position before. `arrivals`: by position.
+std::vector<Seconds> first_partials(const std::vector<Seconds>& arrivals, const Stage& stage) {
+  std::vector<Seconds> leaves;
+  for (std::size_t i = 0; i + 1 < arrivals.size(); ++i) {
+    Seconds at = arrivals[i];
+    if (i > 0) at = std::max(at, leaves.back() + stage.pass) + stage.fold;
+    if (stage.waits) at = std::max(at, arrivals[i + 1]);
+    leaves.push_back(at);
+  }
+  return leaves;
+}
+
+}  // namespace
+}  // namespace latecomer
+
 namespace latecomer::allreduce {
 namespace {
 
@@ -15,8 +66,7 @@ struct Place {
         segments(plan.parameters.at("segments")),
         way(static_cast<Override>(plan.parameters.at("override"))),
         parts(plan.problem.count, segments) {
-    at =
-        static_cast<Rank>(std::find(plan.order.begin(), plan.order.end(), me) - plan.order.begin());
+    at = position_of(plan, me);
   }
 
   [[nodiscard]] bool head() const { return at == 0; }
@@ -57,53 +107,22 @@ void override_segment(const Plan& plan, const Place& place, Count s, Builder& bu
   if (place.taker() >= 0) builder.send(plan.order[place.taker()], result);
 }
 
-// The times at which the ranks of a chain with the override ring leave, from their arrivals.
-//
-// Every stage passes a segment each c = alpha + m/S beta, so one time describes a position: when
-// its first segment leaves; the others follow c apart. Position i's first partial segment leaves
-// when the rank has arrived and the segment from the position before is there, whichever is later
-// (max-plus, one pass over the ranks). The result's way around starts at the tail and follows the
+// The times at which the ranks of a chain with the override ring leave, from their arrivals
+// (max-plus, one pass over the ranks): the result's way around starts at the tail and follows the
 // partial segments over each link.
-
-struct Stage {
-  Seconds pass = 0;    // of a segment over a link
-  Seconds fold = 0;    // of a segment into the next rank's
-  Seconds all = 0;     // of all segments over a link
-  bool waits = false;  // a segment leaves only when its receiver has arrived
-};
-
-Stage stage_of(const Plan& plan, const Network& network) {
-  const Count segments = plan.parameters.at("segments");
-  const Count bytes =
-      Partition(plan.problem.count, segments).longest() * plan.problem.element_bytes;
-  const Seconds pass = network.transfer(bytes);
-  return {pass, network.combining(bytes), static_cast<double>(segments) * pass,
-          bytes > network.eager_limit};
-}
-
-/// The time at which the first partial segment leaves each position but the tail.
-std::vector<Seconds> first_partials(const std::vector<Seconds>& arrivals, const Stage& stage) {
-  std::vector<Seconds> leaves;
-  for (std::size_t i = 0; i + 1 < arrivals.size(); ++i) {
-    Seconds at = arrivals[i];
-    if (i > 0) at = std::max(at, leaves.back() + stage.pass) + stage.fold;
-    if (stage.waits) at = std::max(at, arrivals[i + 1]);
-    leaves.push_back(at);
-  }
-  return leaves;
-}
 
 /// The exits of all positions, the tail's first; `arrivals` by position.
 std::vector<Seconds> exits(const std::vector<Seconds>& arrivals, const Stage& stage) {
   const std::vector<Seconds> partials = first_partials(arrivals, stage);
   const Seconds tail = std::max(arrivals.back(), partials.back() + stage.pass) + stage.fold;
-  std::vector<Seconds> all = {tail + stage.all};
+  const Seconds passing = stage.all(stage.pass);
+  std::vector<Seconds> all = {tail + passing};
   Seconds result = tail + stage.pass;  // the first segment of it at position 0
   for (std::size_t i = 0; i < partials.size(); ++i) {
     // Position i sends the result on when it has sent on all its partial segments.
     const bool last = i + 1 == partials.size();
-    const Seconds handed = std::max(result, partials[i] + stage.all);
-    all.push_back(last ? result - stage.pass + stage.all : handed + stage.all);
+    const Seconds handed = std::max(result, partials[i] + passing);
+    all.push_back(last ? result - stage.pass + passing : handed + passing);
     result = handed + stage.pass;
   }
   return all;
@@ -131,13 +150,12 @@ void build_chain(const Plan& plan, Builder& builder) {
 
 Cost chain_cost(const Plan& plan) {
   const Count ranks = plan.problem.ranks;
-  const Count most = std::max<Count>(1, plan.problem.count);
-  const Count segments = std::min(plan.parameters.at("segments"), most);
+  const Count segments = segments_of(plan);
   const bool back = plan.parameters.at("override") == static_cast<Count>(Override::back);
   Count rounds = std::max(segments, ranks) + segments + ranks - 3;
   if (back) rounds = 2 * (segments + ranks - 2);  // an upper bound: one loop after the other
   if (ranks == 2) rounds = segments + 1;
-  const Count longest = Partition(plan.problem.count, segments).longest();
+  const Count longest = longest_segment(plan);
   return {rounds, rounds * longest, (ranks - 1) * longest};
 }
 
@@ -147,20 +165,13 @@ Seconds chain_mean_after_last(const Plan& plan, const Network& network,
   if (plan.parameters.at("override") != static_cast<Count>(Override::ring)) {
     return hockney_time(plan.problem, chain_cost(plan), network);
   }
-  std::vector<Seconds> by_position;
-  for (const Rank rank : plan.order) by_position.push_back(arrivals[rank]);
-  return mean_exit_after_last(exits(by_position, stage_of(plan, network)), arrivals);
+  return mean_exit_after_last(exits(by_position(plan, arrivals), Stage(plan, network)), arrivals);
 }
 
 }  // namespace latecomer::allreduce
 
 namespace latecomer::reduce {
 namespace {
-
-Rank position_of(const Plan& plan, Rank rank) {
-  return static_cast<Rank>(std::find(plan.order.begin(), plan.order.end(), rank) -
-                           plan.order.begin());
-}
 
 /// The numbers of ranks before and behind the root.
 struct Sides {
@@ -236,27 +247,6 @@ class Line {
   std::vector<TreeFold> folds_;
 };
 
-Count segments_of(const Plan& plan) {
-  return std::min(plan.parameters.at("segments"), std::max<Count>(1, plan.problem.count));
-}
-
-/// The times of one hop of a segment.
-struct Stage {
-  Stage(const Plan& plan, const Network& network) : segments(segments_of(plan)) {
-    const Count longest = Partition(plan.problem.count, segments).longest();
-    const Count bytes = longest * plan.problem.element_bytes;
-    pass = network.transfer(bytes);
-    fold = network.combining(bytes);
-    waits = bytes > network.eager_limit;
-  }
-  [[nodiscard]] Seconds all(Seconds each) const { return static_cast<double>(segments) * each; }
-
-  Count segments;
-  Seconds pass;  // over a link
-  Seconds fold;  // into the next rank's segment
-  bool waits;    // until its receiver has arrived
-};
-
 }  // namespace
 
 void build_chain(const Plan& plan, Builder& builder) { Line(plan, builder).run(); }
@@ -264,7 +254,7 @@ void build_chain(const Plan& plan, Builder& builder) { Line(plan, builder).run()
 Cost chain_cost(const Plan& plan) {
   const Sides sides(plan);
   const Count segments = segments_of(plan);
-  const Count longest = Partition(plan.problem.count, segments).longest();
+  const Count longest = longest_segment(plan);
   const auto way = [&](Count ranks, Count taken) {
     const Count rounds = ranks - 1 + taken;
     return Cost{rounds, rounds * longest, ranks * longest};
@@ -276,48 +266,23 @@ Cost chain_cost(const Plan& plan) {
   return nearer.rounds > farther.rounds ? nearer : farther;
 }
 
-/// Every rank passes on one segment each `pass`, so the time at which its first segment leaves each
-/// position describes a chain: the later of this rank's arrival and that of the segment from the
-/// rank before.
 Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
-  const Rank ranks = plan.problem.ranks;
-  if (ranks == 1) return 0;
+  if (plan.problem.ranks == 1) return 0;
   const Stage stage(plan, network);
+  const Seconds passing = stage.all(stage.pass);
+  const std::vector<Seconds> sorted = by_position(plan, arrivals);
+  const std::vector<Seconds> partials = first_partials(sorted, stage);
   std::vector<Seconds> exits;
-  Seconds leaves = 0;
-  for (Rank i = 0; i + 1 < ranks; ++i) {
-    const Seconds arrival = arrivals[plan.order[i]];
-    leaves = i == 0 ? arrival : std::max(arrival, leaves + stage.pass) + stage.fold;
-    if (stage.waits) leaves = std::max(leaves, arrivals[plan.order[i + 1]]);
-    exits.push_back(leaves + stage.all(stage.pass));
-  }
-  const Seconds first = std::max(arrivals[plan.order.back()], leaves + stage.pass);
-  exits.push_back(
-      std::max(first + stage.all(stage.fold), leaves + stage.all(stage.pass) + stage.fold));
+  for (const Seconds leaves : partials) exits.push_back(leaves + passing);
+  const Seconds first = std::max(sorted.back(), partials.back() + stage.pass);
+  exits.push_back(std::max(first + stage.all(stage.fold), partials.back() + passing + stage.fold));
   return mean_exit_after_last(exits, arrivals);
 }
 
 }  // namespace latecomer::reduce
 
 namespace latecomer::bcast {
-namespace {
-
-Partition segments_of(const Plan& plan) {
-  return {plan.problem.count, plan.parameters.at("segments")};
-}
-
-Count segment_bytes(const Plan& plan) {
-  return segments_of(plan).longest() * plan.problem.element_bytes;
-}
-
-/// The number of segments that are not empty.
-Count segments_sent(const Plan& plan) {
-  return std::min(plan.parameters.at("segments"), plan.problem.count);
-}
-
-}  // namespace
-
 void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& arrivals) {
   fill_eager_segments(plan, network, [&](const Plan& tried) {
     return arrivals.empty() ? hockney_time(plan.problem, chain_cost(tried), network)
@@ -326,8 +291,9 @@ void fill_chain(Plan& plan, const Network& network, const std::vector<Seconds>& 
 }
 
 Cost chain_cost(const Plan& plan) {
-  const Count rounds = segments_sent(plan) + plan.problem.ranks - 2;
-  return {rounds, rounds * segments_of(plan).longest()};
+  const Count sent = std::min(plan.parameters.at("segments"), plan.problem.count);
+  const Count rounds = sent + plan.problem.ranks - 2;
+  return {rounds, rounds * longest_segment(plan)};
 }
 
 /// Every link passes a segment each c = alpha + m/S beta, so one time describes a rank: when its
@@ -337,11 +303,10 @@ Cost chain_cost(const Plan& plan) {
 Seconds chain_mean_after_last(const Plan& plan, const Network& network,
                               const std::vector<Seconds>& arrivals) {
   if (plan.problem.ranks == 1 || plan.problem.count == 0) return 0;
-  const Count bytes = segment_bytes(plan);
-  const Seconds pass = network.transfer(bytes);
-  const Seconds all = static_cast<double>(segments_sent(plan)) * pass;
+  const Stage stage(plan, network);
+  const Seconds all = stage.all(stage.pass);
   const bool early = plan.progress == Progress::background;
-  const bool waits = bytes > network.eager_limit && !early;
+  const bool waits = stage.waits && !early;
   Seconds leaves = arrivals[plan.order.front()];
   std::vector<Seconds> exits;
   for (std::size_t i = 0; i + 1 < plan.order.size(); ++i) {
@@ -350,10 +315,10 @@ Seconds chain_mean_after_last(const Plan& plan, const Network& network,
     if (!early) leaves = std::max(leaves, here);
     if (waits) leaves = std::max(leaves, next);
     exits.push_back(std::max(here, leaves + all));
-    leaves += pass;
+    leaves += stage.pass;
   }
   // The last rank has all segments when the one before it has forwarded them.
-  exits.push_back(std::max(arrivals[plan.order.back()], leaves - pass + all));
+  exits.push_back(std::max(arrivals[plan.order.back()], leaves - stage.pass + all));
   return mean_exit_after_last(exits, arrivals);
 }
 

@@ -6,7 +6,6 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/segments.hpp"
 #include "base/error.hpp"
-#include "base/parse.hpp"
 #include "base/threads.hpp"
 #include "engine/engine.hpp"
 
@@ -44,6 +43,12 @@ void disseminate(Rank ranks, Builder& builder) {
     builder.receive_notification((builder.me() - distance + ranks) % ranks);
   }
   builder.stop_piggybacking();
+}
+
+/// Throws Error for a rank that the plan does not know.
+void check_rank(const Plan& plan, Rank me) {
+  if (me >= 0 && me < plan.problem.ranks) return;
+  throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
 }
 
 }  // namespace
@@ -105,11 +110,6 @@ Plan arrival_exchange_plan(const Problem& problem) {
   plan.problem = problem;
   plan.telemetry = true;
   return plan;
-}
-
-void check_rank(const Plan& plan, Rank me) {
-  if (me >= 0 && me < plan.problem.ranks) return;
-  throw Error("rank", std::to_string(me), "below " + std::to_string(plan.problem.ranks));
 }
 
 Program build_program(const Plan& plan, Rank me) {

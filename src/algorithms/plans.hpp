@@ -32,9 +32,6 @@ void check_plan(const Plan& plan);
 /// Transfers no data: all ranks tell each other, as beside a call that another library carries out.
 [[nodiscard]] Plan arrival_exchange_plan(const Problem& problem);
 
-/// Throws Error for a rank that the plan does not know.
-void check_rank(const Plan& plan, Rank me);
-
 /// One rank's program, in time proportional to its own operations. Throws Error for a row that runs
 /// none.
 [[nodiscard]] Program build_program(const Plan& plan, Rank me);

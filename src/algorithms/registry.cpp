@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "algorithms/row.hpp"
 #include "base/error.hpp"
 #include "base/parse.hpp"
 

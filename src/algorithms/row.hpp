@@ -145,6 +145,14 @@ inline constexpr std::string_view kProgress = "progress";
 
 /// `informs_all` of rows whose messages always tell all ranks of each other.
 inline bool always_informs(const Plan& /*plan*/) { return true; }
+/// The same where there are any: a call without elements has no messages.
+inline bool informs_unless_empty(const Plan& plan) { return plan.problem.count > 0; }
+
+/// `executor` of rows whose executors are of this type.
+template <class Made>
+std::unique_ptr<Executor> executor_of(const Plan& plan, Rank me) {
+  return std::make_unique<Made>(plan, me);
+}
 
 /// Declares the algorithm `name` of `collective`, or of `every` collective; the row that its body
 /// returns follows. It stands in the namespace latecomer::collective of a file of this folder,

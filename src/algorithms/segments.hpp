@@ -36,8 +36,6 @@ template <typename Time>
   return best;
 }
 
-// The parameter `segments` of rows that are pipelines.
-
 inline constexpr std::string_view kBestSegments = "in all; default: the best for the pipeline";
 inline constexpr std::string_view kEagerSegments =
     "in all; default: the best for the pipeline, sent eagerly";

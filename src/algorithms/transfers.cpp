@@ -25,7 +25,8 @@ Count longest_part(const Problem& problem) {
   return *std::max_element(problem.parts.begin(), problem.parts.end());
 }
 
-bool all_have_parts(const Problem& problem) {
+bool all_have_parts(const Plan& plan) {
+  const Problem& problem = plan.problem;
   if (problem.parts.empty()) return problem.count >= problem.ranks;
   return std::ranges::none_of(problem.parts, [](Count part) { return part == 0; });
 }
@@ -95,6 +96,23 @@ void add_doubling(Transfers& transfers, Rank ranks, const RankAt& rank_at,
   }
 }
 
+Count overlap(Range a, Range b) {
+  return std::max<Count>(0, std::min(a.end(), b.end()) - std::max(a.begin, b.begin));
+}
+
+void put_own(const Transfers& transfers, const Problem& problem, Rank me, Store& store) {
+  const Range own = problem.before(me);
+  Count brought = 0;
+  bool joined = false;  // own data travel together with others'
+  for (const Transfer& transfer : transfers) {
+    if (transfer.to == me) brought += overlap(transfer.range, own);
+    joined |=
+        transfer.from == me && transfer.own && overlap(transfer.range, own) < transfer.range.count;
+  }
+  if (brought == own.count || overlap(own, problem.after(me)) < own.count) return;
+  joined ? store.join_own() : store.keep_own();
+}
+
 }  // namespace
 
 void add_scatter_allgather(Transfers& transfers, Rank ranks, const RankAt& rank_at, Count count,
@@ -145,27 +163,6 @@ void Store::receive(Rank from, Range range) {
   builder_.recv(from, landing);
   builder_.copy(landing, builder_.output(range));
 }
-
-namespace {
-
-Count overlap(Range a, Range b) {
-  return std::max<Count>(0, std::min(a.end(), b.end()) - std::max(a.begin, b.begin));
-}
-
-void put_own(const Transfers& transfers, const Problem& problem, Rank me, Store& store) {
-  const Range own = problem.before(me);
-  Count brought = 0;
-  bool joined = false;  // own data travel together with others'
-  for (const Transfer& transfer : transfers) {
-    if (transfer.to == me) brought += overlap(transfer.range, own);
-    joined |=
-        transfer.from == me && transfer.own && overlap(transfer.range, own) < transfer.range.count;
-  }
-  if (brought == own.count || overlap(own, problem.after(me)) < own.count) return;
-  joined ? store.join_own() : store.keep_own();
-}
-
-}  // namespace
 
 void build(const Transfers& transfers, const Plan& plan, Builder& builder) {
   const Rank me = builder.me();

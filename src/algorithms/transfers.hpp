@@ -31,7 +31,7 @@ using RankAt = std::function<Rank(Rank position)>;
 [[nodiscard]] std::vector<Range> parts_of(const Problem& problem);
 [[nodiscard]] Count longest_part(const Problem& problem);
 /// True if each rank has something to send, so that messages can tell of all.
-[[nodiscard]] bool all_have_parts(const Problem& problem);
+[[nodiscard]] bool all_have_parts(const Plan& plan);
 
 /// Adds the transfer unless it has no elements.
 void add(Transfers& transfers, const Transfer& transfer);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

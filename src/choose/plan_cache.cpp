@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "algorithms/plans.hpp"
-#include "price/price.hpp"
 
 namespace latecomer {
 namespace {

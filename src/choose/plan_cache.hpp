@@ -4,7 +4,6 @@
 
 #include <list>
 #include <memory>
-#include <unordered_map>
 
 #include "algorithms/registry.hpp"
 #include "price/price.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
 
 #include "algorithms/nodes/cut.hpp"
@@ -112,6 +111,23 @@ Seconds cost_on_nodes(const Algorithm& row, const Problem& problem, const Networ
   return cost + kCold * kMicrosecond * (replayed ? all : 0);
 }
 
+constexpr std::size_t kMost = 4;
+constexpr double kExchange = 1.5;  // calibrations of links of TCP found 1.2 to 1.8
+
+/// There are none on one node, where nothing runs among nodes, and where memory of nodes cannot be
+/// used. Lanes run the same program.
+std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& among) {
+  if (fastest.placement.empty() || fastest.inner.empty()) return {};
+  const Algorithm& nodes = find_algorithm(fastest.problem.collective, fastest.algorithm);
+  std::vector<Rival> all = rivals(fastest.inner.front(), among);
+  std::erase_if(all, [](const Rival& each) { return !each.choice.parameters.empty(); });
+  for (Rival& each : all) {
+    each.choice = parse_choice(nodes.collective,
+                               std::string(nodes.name) + ":among=" + std::string(each.name));
+  }
+  return all;
+}
+
 }  // namespace
 
 Seconds planning_cost(const Algorithm& row, const Problem& problem, const Network& network,
@@ -178,27 +194,6 @@ std::size_t memory_of(const Plan& plan) {
   const Count telling = plan.telemetry && !tells ? 2 * ceil_log2(plan.problem.ranks) : 0;
   return bytes + kOperation * static_cast<std::size_t>(operations + telling);
 }
-
-namespace {
-
-constexpr std::size_t kMost = 4;
-constexpr double kExchange = 1.5;  // calibrations of links of TCP found 1.2 to 1.8
-
-/// There are none on one node, where nothing runs among nodes, and where memory of nodes cannot be
-/// used. Lanes run the same program.
-std::vector<Rival> rivals_among_nodes(const Plan& fastest, const Knowledge& among) {
-  if (fastest.placement.empty() || fastest.inner.empty()) return {};
-  const Algorithm& nodes = find_algorithm(fastest.problem.collective, fastest.algorithm);
-  std::vector<Rival> all = rivals(fastest.inner.front(), among);
-  std::erase_if(all, [](const Rival& each) { return !each.choice.parameters.empty(); });
-  for (Rival& each : all) {
-    each.choice = parse_choice(nodes.collective,
-                               std::string(nodes.name) + ":among=" + std::string(each.name));
-  }
-  return all;
-}
-
-}  // namespace
 
 std::vector<Rival> rivals(const Plan& fastest, const Knowledge& knowledge) {
   Knowledge balanced = knowledge;

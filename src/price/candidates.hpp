@@ -9,17 +9,12 @@
 
 namespace latecomer {
 
-// The ways in which a choice tries a row.
-
 /// The parameters with which a choice tries the row. Rows are tried once, as they are by default;
 /// if arrivals are known, rows that lift also with each arrival-aware algorithm among them that may
 /// be worth planning for so many places.
 [[nodiscard]] std::vector<Parameters> ways(const Algorithm& row, const Problem& problem,
                                            const Network& network, const Placement& placement,
                                            bool arrivals_known);
-
-// The cost of planning, estimated beforehand and alike on all ranks: its time by a model of four
-// numbers, its memory by counting.
 
 /// Estimates the seconds of making a plan of the row, pricing it and building one rank's program:
 /// mostly more than the time measured, for short plans 30 times as much, and at least a fifth of it

@@ -1,9 +1,7 @@
 #include "price/price.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "algorithms/nodes/cut.hpp"
@@ -48,6 +46,25 @@ Seconds after_last_among(const Plan& among, const Network& network,
   if (!last) return mean_after_last(among, network, arrivals);
   const std::vector<Seconds> since = since_first(arrivals);
   return std::ranges::max(replay(among, network, since)) - std::ranges::max(since);
+}
+
+/// The seconds of a plan that uses the memory of nodes, if `among` is the time of its algorithm
+/// among the nodes. The work within nodes overlaps with that, but for the first piece. Never less
+/// for a longer vector.
+Seconds with_local_work(const Plan& plan, Seconds among, const Network& network) {
+  const double ranks = Nodes(plan.placement, plan.problem.ranks).most();
+  const auto bytes = static_cast<double>(plan.problem.bytes());
+  const Seconds combined = (network.local_beta + (ranks - 1) * network.gamma) / ranks;  // per byte
+  // Each rank adds its vector and copies the result; all share the memory of the node. To cells it
+  // copies its vector, and combines a part of all.
+  const bool cells = has_cells(plan);
+  const Seconds adds = cells ? network.local_beta + (ranks - 1) / ranks * network.gamma : combined;
+  const Seconds each =
+      std::max(adds + network.local_beta, (cells ? 3 : 2) * ranks * network.memory);
+  const double first =
+      std::min(bytes, std::max<double>(kShortestPiece, bytes / static_cast<double>(kMostPieces)));
+  const Seconds slices = (ranks - 1) * combined * std::min<double>(bytes, kShortestSlice);
+  return std::max(among, each * bytes) + each * first + slices + 2 * network.local_alpha;
 }
 
 /// The price of a plan on nodes without a replay of all ranks.
@@ -224,22 +241,6 @@ Count operations_on_node(const Plan& plan) {
   const Count slices = std::clamp<Count>(bytes / pieces / kShortestSlice, 1, most);
   // Accumulate and await slices, or fill, await and combine cells; final flags, copies, end of use.
   return pieces * (2 * slices + 4 + (has_cells(plan) ? 2 * most : 0));
-}
-
-Seconds with_local_work(const Plan& plan, Seconds among, const Network& network) {
-  const double ranks = Nodes(plan.placement, plan.problem.ranks).most();
-  const auto bytes = static_cast<double>(plan.problem.bytes());
-  const Seconds combined = (network.local_beta + (ranks - 1) * network.gamma) / ranks;  // per byte
-  // Each rank adds its vector and copies the result; all share the memory of the node. To cells it
-  // copies its vector, and combines a part of all.
-  const bool cells = has_cells(plan);
-  const Seconds adds = cells ? network.local_beta + (ranks - 1) / ranks * network.gamma : combined;
-  const Seconds each =
-      std::max(adds + network.local_beta, (cells ? 3 : 2) * ranks * network.memory);
-  const double first =
-      std::min(bytes, std::max<double>(kShortestPiece, bytes / static_cast<double>(kMostPieces)));
-  const Seconds slices = (ranks - 1) * combined * std::min<double>(bytes, kShortestSlice);
-  return std::max(among, each * bytes) + each * first + slices + 2 * network.local_alpha;
 }
 
 }  // namespace latecomer

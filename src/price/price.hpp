@@ -104,9 +104,4 @@ using NetworkParts = std::array<double, 4>;
 /// Operations of one rank of a plan on the memory of its node, about; 0 for other plans.
 [[nodiscard]] Count operations_on_node(const Plan& plan);
 
-/// The seconds of a plan that uses the memory of nodes, if `among` is the time of its algorithm
-/// among the nodes. The work within nodes overlaps with that, but for the first piece. Never less
-/// for a longer vector.
-[[nodiscard]] Seconds with_local_work(const Plan& plan, Seconds among, const Network& network);
-
 }  // namespace latecomer

@@ -27,14 +27,6 @@ Seconds sum(const Charges::ByRow& seconds, const Counts& before, const Counts& n
   return all;
 }
 
-}  // namespace
-
-Seconds Charges::of(const PlanningDone& before, const PlanningDone& now) const {
-  return sum(plan, before.plans, now.plans) + sum(price, before.prices, now.prices);
-}
-
-namespace {
-
 Network slowed(Network network, double slower) {
   for (Seconds* cost : {&network.alpha, &network.beta, &network.gamma, &network.handshake,
                         &network.local_alpha, &network.local_beta, &network.memory}) {
@@ -54,6 +46,10 @@ std::vector<Seconds> later(std::vector<Seconds> times, Seconds seconds) {
 }
 
 }  // namespace
+
+Seconds Charges::of(const PlanningDone& before, const PlanningDone& now) const {
+  return sum(plan, before.plans, now.plans) + sum(price, before.prices, now.prices);
+}
 
 Rehearsal::Rehearsal(Setting setting)
     : setting_(std::move(setting)), chooser_(0, setting_.problem.ranks) {

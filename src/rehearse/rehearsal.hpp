@@ -18,8 +18,7 @@
 
 namespace latecomer {
 
-// The seconds that finding out takes on each rank in a rehearsal. They are charged to the calls.
-
+/// The seconds that finding out takes on each rank in a rehearsal. They are charged to the calls.
 struct Charges {
   /// By the name of a row; `other` for rows that are not named.
   struct ByRow {

@@ -27,6 +27,12 @@ bool ranks_hold(const CommRules& entry, const Problem& problem) {
   return entry.ranks.hold(problem.ranks);
 }
 
+Spread spread_of(const Placement& placement, Rank ranks) {
+  if (ranks == 1) return Spread::single_node;
+  if (!shares_nodes(placement)) return Spread::one_per_node;
+  return Nodes(placement, ranks).count() == 1 ? Spread::single_node : Spread::any;
+}
+
 bool spread_holds(const CommRules& entry, const Problem& problem, const RuleFacts& facts) {
   if (entry.spread == Spread::any) return true;
   return facts.placement != nullptr && spread_of(*facts.placement, problem.ranks) == entry.spread;
@@ -108,12 +114,6 @@ Rank late_ranks_of(std::span<const Seconds> arrivals) {
     return each - first > (last - first) / 2;
   };
   return static_cast<Rank>(std::ranges::count_if(arrivals, is_late));
-}
-
-Spread spread_of(const Placement& placement, Rank ranks) {
-  if (ranks == 1) return Spread::single_node;
-  if (!shares_nodes(placement)) return Spread::one_per_node;
-  return Nodes(placement, ranks).count() == 1 ? Spread::single_node : Spread::any;
 }
 
 const UserRule* find_rule(const UserRules& rules, const Problem& problem, const RuleFacts& facts) {

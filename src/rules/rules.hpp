@@ -77,7 +77,6 @@ struct RuleFacts {
 [[nodiscard]] Seconds imbalance_of(std::span<const Seconds> arrivals);
 /// The ranks that arrive in the later half of the imbalance.
 [[nodiscard]] Rank late_ranks_of(std::span<const Seconds> arrivals);
-[[nodiscard]] Spread spread_of(const Placement& placement, Rank ranks);
 
 /// The rule that serves the call: in the first entry that holds for the communicator, the first
 /// rule that holds for the call. Null: none.

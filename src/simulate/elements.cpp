@@ -12,6 +12,23 @@ namespace {
 
 constexpr Element kUnset = 0xdeadbeefdeadbeefULL;
 
+Element add(Element left, Element right) { return left + right; }
+
+/// Maps modulo 2^32, a in the upper half and b in the lower: first left, then right.
+Element compose(Element left, Element right) {
+  const auto half = [](Element bits) { return static_cast<std::uint32_t>(bits); };
+  const std::uint32_t a = half(right >> 32) * half(left >> 32);
+  const std::uint32_t b = half(right >> 32) * half(left) + half(right);
+  return Element{a} << 32 | b;
+}
+
+Elements random_elements(Count count, Random& random) {
+  Elements all(static_cast<std::size_t>(count));
+  // With an odd factor no contribution is lost in a product.
+  std::generate(all.begin(), all.end(), [&] { return random.next() | Element{1} << 32; });
+  return all;
+}
+
 }  // namespace
 
 Memory::Memory(const RankContext& context, Operator combine) : operator_(std::move(combine)) {
@@ -42,27 +59,6 @@ void Memory::combine(const Slice& left, const Slice& right, Into into) {
   std::transform(a.begin(), a.end(), b.begin(), result.begin(), operator_);
   write(inout, result);
 }
-
-namespace {
-
-Element add(Element left, Element right) { return left + right; }
-
-/// Maps modulo 2^32, a in the upper half and b in the lower: first left, then right.
-Element compose(Element left, Element right) {
-  const auto half = [](Element bits) { return static_cast<std::uint32_t>(bits); };
-  const std::uint32_t a = half(right >> 32) * half(left >> 32);
-  const std::uint32_t b = half(right >> 32) * half(left) + half(right);
-  return Element{a} << 32 | b;
-}
-
-Elements random_elements(Count count, Random& random) {
-  Elements all(static_cast<std::size_t>(count));
-  // With an odd factor no contribution is lost in a product.
-  std::generate(all.begin(), all.end(), [&] { return random.next() | Element{1} << 32; });
-  return all;
-}
-
-}  // namespace
 
 CheckedMemory::CheckedMemory(const Problem& problem, const Executors& executors, std::uint64_t seed)
     : problem_(problem), operator_(problem.commutative ? add : compose) {

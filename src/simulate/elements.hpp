@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -14,8 +13,6 @@
 #include "schedule/program.hpp"
 
 namespace latecomer {
-
-// The ranks' buffers in a simulation, where results are to be computed and not only timed.
 
 /// One element. Tests choose what the bits mean through the operator.
 using Element = std::uint64_t;
@@ -48,9 +45,6 @@ class Memory {
   std::shared_ptr<Elements> node_;
   Operator operator_;
 };
-
-// Checks the elements that a simulated call left: random inputs, and the slow obvious result to
-// compare with.
 
 /// Random inputs for the ranks of one call, and an operator that distinguishes results: the sum
 /// modulo 2^64 or, if rank order must be kept, the composition of maps x -> a x + b.

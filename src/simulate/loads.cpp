@@ -1,6 +1,5 @@
 #include "simulate/loads.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -13,6 +12,9 @@ namespace {
 constexpr Seconds kLongest = 1e6;
 // A longest time before the last tick, so that no sum that is compared with it wraps.
 constexpr Ticks kEnd = 8'000'000'000'000'000'000;
+
+constexpr double kRounding = 0.5;   // ticks
+constexpr double kMostLeft = 4e18;  // ticks: beyond the end of the clock, which the network refuses
 
 }  // namespace
 
@@ -49,13 +51,6 @@ void LinkBuckets::pass(const Network& network, std::int64_t from, std::int64_t t
   TokenBucket& in = this->at(to).in;
   if (from != to) TokenBucket::take(out, in, network, to_ticks("time of a message", at), bytes);
 }
-
-namespace {
-
-constexpr double kRounding = 0.5;   // ticks
-constexpr double kMostLeft = 4e18;  // ticks: beyond the end of the clock, which the network refuses
-
-}  // namespace
 
 void MemoryLoad::advance(Ticks now) {
   done_ += speed() * static_cast<double>(now - at_);

@@ -26,8 +26,7 @@ inline constexpr std::string_view kTransfer = "time of a message (alpha + bytes 
 /// Throws Error at the end of the clock.
 [[nodiscard]] Ticks later(Ticks time, Ticks by);
 
-// A direction of a link that passes some bytes at once after a rest (Network::burst).
-
+/// A direction of a link that passes some bytes at once after a rest (Network::burst).
 class TokenBucket {
  public:
   /// The bytes that both directions still pass at once, of a message that starts now. The rest uses
@@ -65,9 +64,8 @@ class TokenBucket {
   Ticks until_ = kLongAgo;  // when the last message has passed
 };
 
-// The buckets of nodes' links as calls and messages leave them to the next call. Times of calls may
-// overlap, since what was spent is never more than the burst.
-
+/// The buckets of nodes' links as calls and messages leave them to the next call. Times of calls
+/// may overlap, since what was spent is never more than the burst.
 class LinkBuckets {
  public:
   struct Link {
@@ -99,9 +97,8 @@ struct LocalWork {
   return {std::max(own, memory), memory > 0 ? memory / std::max(own, memory) : 0};
 }
 
-// The load of a node's memory: local work of its ranks, which all slows down alike while together
-// it needs more than the memory passes.
-
+/// The load of a node's memory: local work of its ranks, which all slows down alike while together
+/// it needs more than the memory passes.
 class MemoryLoad {
  public:
   struct Work {

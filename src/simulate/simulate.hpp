@@ -20,12 +20,11 @@ namespace latecomer {
 [[nodiscard]] Simulation simulate(std::span<const Program> programs,
                                   const SimulationOptions& options);
 
-// The ranks' operations in a call on the virtual network, as programs: for protocols, which decide
-// while they run, so that the verifier can check what they decided.
-//
-// A recorded operation waits for those that had ended when its rank posted it. So the programs say
-// what was ordered in this call, and not what always would be.
-
+/// The ranks' operations in a call on the virtual network, as programs: for protocols, which decide
+/// while they run, so that the verifier can check what they decided.
+///
+/// A recorded operation waits for those that had ended when its rank posted it. So the programs say
+/// what was ordered in this call, and not what always would be.
 struct RecordedCall {
   Simulation simulation;
   std::vector<Program> programs;  // by rank; without the control messages

@@ -1,7 +1,6 @@
 #include "simulate/virtual_network.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "base/threads.hpp"
 
@@ -140,8 +139,6 @@ void VirtualNetwork::post(Rank rank, const Posted& posted) {
       return accumulate(rank, posted);
   }
 }
-
-// Local work on the virtual network, and the memory that the ranks of a node share.
 
 // --- Local work: one combine or copy a rank at a time ---
 

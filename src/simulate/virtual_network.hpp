@@ -1,7 +1,6 @@
 // Virtual time: an event queue, and the links that transfers occupy.
 #pragma once
 
-#include <compare>
 #include <deque>
 #include <limits>
 #include <queue>

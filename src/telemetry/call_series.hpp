@@ -27,13 +27,23 @@ class LastCalls {
  public:
   static constexpr std::size_t kMost = 8;
 
-  void note(const TimeInside& call);
+  void note(const TimeInside& call) {
+    std::shift_right(times_.begin(), times_.end(), 1);
+    times_.front() = {static_cast<float>(call.arrival - exit_),
+                      static_cast<float>(std::max(0.0, call.exit - call.arrival))};
+    exit_ = call.exit;
+    count_ = std::min<std::uint64_t>(count_ + 1, kMost);
+  }
   void clear() { *this = {}; }
   /// Changes the clock that times are on: ranks tell them on one that they share.
   void shift(Seconds by) { exit_ += by; }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(count_); }
   /// A call, 0 the last one. `ago` < size().
-  [[nodiscard]] TimeInside ago(std::size_t ago) const;
+  [[nodiscard]] TimeInside ago(std::size_t ago) const {
+    Seconds exit = exit_;
+    for (std::size_t i = 0; i < ago; ++i) exit -= times_[i].inside + times_[i].since;
+    return {exit - times_[ago].inside, exit};
+  }
 
  private:
   /// How long the call before was over when this one began, and how long the rank was in it.
@@ -54,47 +64,13 @@ struct CallSeries {
   std::vector<std::vector<Seconds>> exits;
   [[nodiscard]] std::size_t calls() const { return arrivals.size(); }
   /// From the last arrival in the first call to the last exit from the last one.
-  [[nodiscard]] Seconds length() const;
+  [[nodiscard]] Seconds length() const {
+    return std::ranges::max(exits.back()) - std::ranges::max(arrivals.front());
+  }
 };
 
 /// The calls that all ranks noted. `ranks`: one entry for each.
-[[nodiscard]] CallSeries series_of(std::span<const LastCalls> ranks);
-
-/// Returns the seconds by which a call delayed the program, the mean over the calls, of which there
-/// is one at least. If ranks wait for each other after each (`synchrony` 1), that is the time from
-/// its last arrival to its last exit. If each goes on by itself (0), it is the time to the end of
-/// the series from when the ranks would have been there if calls took none.
-[[nodiscard]] Seconds mean_cost(const CallSeries& series, double synchrony);
-
-/// Costs that differ by less are as good as equal: a hundredth of the time from call to call.
-[[nodiscard]] Seconds negligible_cost(const CallSeries& series);
-
-/// The exits from a call for these arrivals.
-using ExitsOf = std::function<std::vector<Seconds>(const std::vector<Seconds>& arrivals)>;
-
-/// Returns the last `most` of these calls, one series after the other, as if they had been executed
-/// in another way: what the ranks did between them takes as long, and they wait for each other as
-/// far as `synchrony` says.
-[[nodiscard]] CallSeries replayed(std::span<const CallSeries> seen, std::size_t most,
-                                  double synchrony, const ExitsOf& exits_of);
-
-// Definitions.
-
-inline void LastCalls::note(const TimeInside& call) {
-  std::shift_right(times_.begin(), times_.end(), 1);
-  times_.front() = {static_cast<float>(call.arrival - exit_),
-                    static_cast<float>(std::max(0.0, call.exit - call.arrival))};
-  exit_ = call.exit;
-  count_ = std::min<std::uint64_t>(count_ + 1, kMost);
-}
-
-inline TimeInside LastCalls::ago(std::size_t ago) const {
-  Seconds exit = exit_;
-  for (std::size_t i = 0; i < ago; ++i) exit -= times_[i].inside + times_[i].since;
-  return {exit - times_[ago].inside, exit};
-}
-
-inline CallSeries series_of(std::span<const LastCalls> ranks) {
+[[nodiscard]] inline CallSeries series_of(std::span<const LastCalls> ranks) {
   std::size_t calls = LastCalls::kMost;
   for (const LastCalls& each : ranks) calls = std::min(calls, each.size());
   CallSeries series;
@@ -110,11 +86,11 @@ inline CallSeries series_of(std::span<const LastCalls> ranks) {
   return series;
 }
 
-inline Seconds CallSeries::length() const {
-  return std::ranges::max(exits.back()) - std::ranges::max(arrivals.front());
-}
-
-inline Seconds mean_cost(const CallSeries& series, double synchrony) {
+/// Returns the seconds by which a call delayed the program, the mean over the calls, of which there
+/// is one at least. If ranks wait for each other after each (`synchrony` 1), that is the time from
+/// its last arrival to its last exit. If each goes on by itself (0), it is the time to the end of
+/// the series from when the ranks would have been there if calls took none.
+[[nodiscard]] inline Seconds mean_cost(const CallSeries& series, double synchrony) {
   Seconds together = 0;
   std::vector<Seconds> free = series.arrivals.front();  // when each would come if no call took time
   for (std::size_t call = 0; call < series.calls(); ++call) {
@@ -127,13 +103,20 @@ inline Seconds mean_cost(const CallSeries& series, double synchrony) {
   return (synchrony * together + (1 - synchrony) * alone) / static_cast<double>(series.calls());
 }
 
-inline Seconds negligible_cost(const CallSeries& series) {
+/// Costs that differ by less are as good as equal: a hundredth of the time from call to call.
+[[nodiscard]] inline Seconds negligible_cost(const CallSeries& series) {
   constexpr double kPart = 0.01;
   return kPart * std::max(0.0, series.length()) / static_cast<double>(series.calls());
 }
 
-inline CallSeries replayed(std::span<const CallSeries> seen, std::size_t most, double synchrony,
-                           const ExitsOf& exits_of) {
+/// The exits from a call for these arrivals.
+using ExitsOf = std::function<std::vector<Seconds>(const std::vector<Seconds>& arrivals)>;
+
+/// Returns the last `most` of these calls, one series after the other, as if they had been executed
+/// in another way: what the ranks did between them takes as long, and they wait for each other as
+/// far as `synchrony` says.
+[[nodiscard]] inline CallSeries replayed(std::span<const CallSeries> seen, std::size_t most,
+                                         double synchrony, const ExitsOf& exits_of) {
   std::size_t left_out = 0;  // calls, but for the first one, which nothing leads to
   for (const CallSeries& each : seen) left_out += each.calls() - 1;
   left_out -= std::min(left_out, most - 1);

@@ -17,6 +17,10 @@ struct Entry {
 };
 static_assert(sizeof(Entry) <= Piggyback::kMaxBytesPerRank);
 
+Seconds mean(const std::vector<Seconds>& times) {
+  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
+}
+
 }  // namespace
 
 void ArrivalStamps::begin() {
@@ -54,14 +58,6 @@ void ArrivalStamps::unpack(const char* data, std::size_t bytes) {
           {std::bit_cast<double>(entry.arrival), entry.elapsed_before, entry.elapsed});
   }
 }
-
-namespace {
-
-Seconds mean(const std::vector<Seconds>& times) {
-  return std::accumulate(times.begin(), times.end(), 0.0) / static_cast<double>(times.size());
-}
-
-}  // namespace
 
 void Synchrony::learn(const std::vector<Seconds>& exits, const std::vector<Seconds>& next) {
   const bool first = usual_.empty();

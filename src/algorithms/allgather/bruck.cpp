@@ -65,8 +65,6 @@ Cost cost(const Plan& plan) {
   return {ceil_log2(ranks), (ranks - 1) * part, 0, exchanged};
 }
 
-bool informs_all(const Plan& plan) { return transfers::all_have_parts(plan.problem); }
-
 }  // namespace
 
 LATECOMER_ROW(allgather, bruck) {
@@ -74,7 +72,7 @@ LATECOMER_ROW(allgather, bruck) {
           .source = "Bruck, Ho, Kipnis, Upfal and Weathersby 1997",
           .build = build,
           .cost = cost,
-          .informs_all = informs_all};
+          .informs_all = transfers::all_have_parts};
 }
 
 }  // namespace latecomer::allgather

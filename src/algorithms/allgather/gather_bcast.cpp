@@ -71,8 +71,6 @@ Cost cost(const Plan& plan) {
   return gathered + handing_cost(problem, handing(plan));
 }
 
-bool informs_all(const Plan& plan) { return transfers::all_have_parts(plan.problem); }
-
 }  // namespace
 
 LATECOMER_ROW(allgather, gather_bcast) {
@@ -80,7 +78,7 @@ LATECOMER_ROW(allgather, gather_bcast) {
           .source = "LNBC of Proficz 2021",
           .build = transfers::build_of<transfers_of>,
           .cost = cost,
-          .informs_all = informs_all};
+          .informs_all = transfers::all_have_parts};
 }
 
 LATECOMER_ROW(allgather, sorted_gather_bcast) {

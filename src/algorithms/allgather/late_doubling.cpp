@@ -172,14 +172,9 @@ void add_deliveries(Transfers& all, const Plan& plan, const std::vector<Range>& 
   }
 }
 
-/// A rank's place in the order.
-Rank place_of(const Plan& plan, Rank rank) {
-  return static_cast<Rank>(std::ranges::find(plan.order, rank) - plan.order.begin());
-}
-
 Transfers transfers_of(const Plan& plan, Rank me) {
   const Rank ranks = plan.problem.ranks;
-  const Rank place = place_of(plan, me);
+  const Rank place = position_of(plan, me);
   const std::vector<Range> parts = transfers::parts_of(plan.problem);
   Transfers all;
   add_ring(all, plan, parts, place);

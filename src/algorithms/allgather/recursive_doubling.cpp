@@ -65,8 +65,6 @@ Cost cost(const Plan& plan) {
   return cost + Cost{2, transfers::longest_part(problem) + problem.count};
 }
 
-bool informs_all(const Plan& plan) { return transfers::all_have_parts(plan.problem); }
-
 }  // namespace
 
 LATECOMER_ROW(allgather, recursive_doubling) {
@@ -74,7 +72,7 @@ LATECOMER_ROW(allgather, recursive_doubling) {
           .source = "Thakur, Rabenseifner and Gropp 2005",
           .build = transfers::build_of<transfers_of>,
           .cost = cost,
-          .informs_all = informs_all};
+          .informs_all = transfers::all_have_parts};
 }
 
 }  // namespace latecomer::allgather

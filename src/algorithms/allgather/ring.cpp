@@ -28,18 +28,26 @@ using transfers::Transfers;
 
 constexpr double kMostSteps = 1e15;
 
+/// Adds the ring's transfers of rank `me`. `sent`: the number of ranks that have a rank's part
+/// already, those before it.
+void add_ring(Transfers& all, const std::vector<Range>& parts, const std::vector<Rank>& sent,
+              Rank me) {
+  const auto ranks = static_cast<Rank>(parts.size());
+  const auto hand_on = [&](Rank rank, Rank step) {
+    const Rank part = (rank - step + ranks) % ranks;
+    if (sent[part] + step >= ranks - 1) return;
+    transfers::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
+  };
+  for (Rank step = 0; step + 1 < ranks; ++step) {
+    hand_on(me, step);
+    hand_on((me + ranks - 1) % ranks, step);
+  }
+}
+
 Transfers ring_of(const Plan& plan, Rank me) {
-  const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = transfers::parts_of(plan.problem);
   Transfers all;
-  const auto hand_on = [&](Rank rank, Rank round) {
-    const Range part = parts[(rank + ranks - round) % ranks];
-    transfers::add(all, {rank, (rank + 1) % ranks, part, round == 0});
-  };
-  for (Rank round = 0; round + 1 < ranks; ++round) {
-    hand_on(me, round);
-    hand_on((me + ranks - 1) % ranks, round);
-  }
+  add_ring(all, parts, std::vector<Rank>(parts.size(), 0), me);
   return all;
 }
 
@@ -119,20 +127,10 @@ class PreSteps {
 
 /// All transfers of the early ranks, and the transfers of rank `me` in the ring.
 Transfers transfers_of(const Plan& plan, Rank me) {
-  const Rank ranks = plan.problem.ranks;
   const std::vector<Range> parts = transfers::parts_of(plan.problem);
   Transfers all;
   PreSteps early(plan, parts, all);
-  const std::vector<Rank>& sent = early.run();
-  const auto hand_on = [&](Rank rank, Rank step) {
-    const Rank part = (rank - step + ranks) % ranks;
-    if (sent[part] + step >= ranks - 1) return;
-    transfers::add(all, {rank, (rank + 1) % ranks, parts[part], step == 0});
-  };
-  for (Rank step = 0; step + 1 < ranks; ++step) {
-    hand_on(me, step);
-    hand_on((me + ranks - 1) % ranks, step);
-  }
+  add_ring(all, parts, early.run(), me);
   return all;
 }
 

@@ -10,7 +10,6 @@
 // when all arrive together; in between, close to the volume bound of docs/decisions/0011. Source:
 // own; one late rank as in StragglAR (Devraj et al. 2025), which it extends to any number of ranks,
 // of late ranks and of blocks.
-#include <algorithm>
 
 #include "algorithms/allreduce/block_sums.hpp"
 #include "algorithms/owners/planning.hpp"
@@ -54,9 +53,6 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
   return owners::planned_time(plan, network);
 }
 
-/// A call without elements has no messages.
-bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
-
 }  // namespace
 
 LATECOMER_ROW(allreduce, early_owners) {
@@ -76,7 +72,7 @@ LATECOMER_ROW(allreduce, early_owners) {
           .check = owners::check_early_owners,
           .cost = cost,
           .mean_after_last = mean_after_last,
-          .informs_all = informs_all,
+          .informs_all = informs_unless_empty,
           .worth_planning = owners::worth_planning_owners};
 }
 

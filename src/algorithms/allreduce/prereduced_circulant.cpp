@@ -20,7 +20,6 @@
 #include "algorithms/owners/planning.hpp"
 #include "algorithms/plans.hpp"
 #include "algorithms/row.hpp"
-#include "base/error.hpp"
 #include "patterns/circulant.hpp"
 #include "patterns/powers.hpp"
 #include "patterns/trees.hpp"
@@ -184,9 +183,6 @@ Seconds mean_after_last(const Plan& plan, const Network& network,
   return std::max(*last, reduced) + out - std::max(*last, others);
 }
 
-/// A call without elements has no messages.
-bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
-
 }  // namespace
 
 LATECOMER_ROW(allreduce, prereduced_circulant) {
@@ -201,7 +197,7 @@ LATECOMER_ROW(allreduce, prereduced_circulant) {
           .check = check,
           .cost = cost,
           .mean_after_last = mean_after_last,
-          .informs_all = informs_all,
+          .informs_all = informs_unless_empty,
           .worth_planning = owners::worth_blocks};
 }
 

@@ -26,8 +26,7 @@ class Walk {
         ranks_(plan.problem.ranks),
         segments_(std::accumulate(starts_.begin(), starts_.end(), Count{0})),
         parts_(plan.problem.count, segments_) {
-    const auto at = std::find(plan.order.begin(), plan.order.end(), builder.me());
-    me_ = static_cast<Rank>(at - plan.order.begin());
+    me_ = position_of(plan, builder.me());
     next_ = plan.order[wrap(me_ + 1)];
     previous_ = plan.order[wrap(me_ - 1)];
     first_ = std::accumulate(starts_.begin(), starts_.begin() + me_ + 1, Count{0}) - 1;
@@ -155,6 +154,11 @@ class TimedWalk {
   std::vector<std::vector<Seconds>> sent_;  // when each transfer from a position was over
 };
 
+void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
+  plan.order = order_by_arrival(plan.problem.ranks, {});
+  plan.table = even_starts(plan.problem.ranks, plan.problem.ranks);
+}
+
 }  // namespace
 
 void check_ring_walk(const Plan& plan) {
@@ -198,15 +202,6 @@ Seconds ring_walk_mean_after_last(const Plan& plan, const Network& network,
   }
   return mean_exit_after_last(TimedWalk(plan, network, arrivals)(), arrivals);
 }
-
-namespace {
-
-void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
-  plan.order = order_by_arrival(plan.problem.ranks, {});
-  plan.table = even_starts(plan.problem.ranks, plan.problem.ranks);
-}
-
-}  // namespace
 
 LATECOMER_ROW(allreduce, ring) {
   return {.commutative_only = true,

@@ -26,8 +26,7 @@ void fill_sorted(Plan& plan, const Knowledge& knowledge) {
 }
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
-  const Rotated from_root(plan.problem.ranks, plan.problem.root);
-  for (Rank at = 0; at < plan.problem.ranks; ++at) plan.order.push_back(from_root.rank(at));
+  plan.order = rotated_order(plan.problem.ranks, plan.problem.root);
   fill_chain(plan, knowledge.network, {});
 }
 

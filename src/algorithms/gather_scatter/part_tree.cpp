@@ -112,10 +112,4 @@ void PartTree::scatter(Builder& builder) const {
 /// All parts except the root's pass its link.
 Cost PartTree::cost() const { return {ceil_log2(ranks()), begin_.back() - parts_[0].count}; }
 
-std::vector<Rank> rotated_order(Rank ranks, Rank root) {
-  std::vector<Rank> order;
-  for (Rank i = 0; i < ranks; ++i) order.push_back((root + i) % ranks);
-  return order;
-}
-
 }  // namespace latecomer

@@ -46,7 +46,4 @@ class PartTree {
   std::vector<Count> begin_;  // of each position's part in the packed order
 };
 
-/// The ranks from `root` on, cyclically.
-[[nodiscard]] std::vector<Rank> rotated_order(Rank ranks, Rank root);
-
 }  // namespace latecomer

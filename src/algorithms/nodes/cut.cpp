@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/nodes/lift.hpp"
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 
@@ -37,6 +36,15 @@ bool waves_fit(const Problem& problem, Count copies, Count flags) {
          number_of_waves(problem, copies) <= kMaxNodeFlags / flags;
 }
 
+bool cells_fit(const Problem& problem, const Nodes& nodes) {
+  return waves_fit(problem, nodes.most(), 3 + nodes.most());
+}
+
+/// The root has all that the others wait for, so it drives its node however late it is.
+bool root_drives(const Problem& problem) {
+  return problem.collective == Collective::bcast || problem.collective == Collective::scatter;
+}
+
 }  // namespace
 
 Count number_of_waves(const Problem& problem, Count copies) {
@@ -45,14 +53,6 @@ Count number_of_waves(const Problem& problem, Count copies) {
 }
 
 Count copies_of(const Plan& plan, const Nodes& nodes) { return has_cells(plan) ? nodes.most() : 1; }
-
-namespace {
-
-bool cells_fit(const Problem& problem, const Nodes& nodes) {
-  return waves_fit(problem, nodes.most(), 3 + nodes.most());
-}
-
-}  // namespace
 
 /// An operator that does not commute takes the vectors in the order of ranks, node by node.
 bool goes_in_waves(const Problem& problem, const Placement& placement) {
@@ -232,15 +232,6 @@ Plan plan_of(const Plan& plan, const Wave& wave) {
   inner.telemetry = inner.telemetry && wave.lane == 0;
   return inner;
 }
-
-namespace {
-
-/// The root has all that the others wait for, so it drives its node however late it is.
-bool root_drives(const Problem& problem) {
-  return problem.collective == Collective::bcast || problem.collective == Collective::scatter;
-}
-
-}  // namespace
 
 std::vector<Count> choose_drivers(const Problem& problem, const Nodes& nodes, Count lanes,
                                   const std::vector<Seconds>& arrivals, Seconds patience) {

@@ -1,7 +1,6 @@
 #include "algorithms/nodes/driver_protocol.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.hpp"
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"

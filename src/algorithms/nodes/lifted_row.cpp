@@ -4,8 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/nodes/cut.hpp"
-#include "algorithms/nodes/lift.hpp"
 #include "algorithms/plans.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/transfers.hpp"

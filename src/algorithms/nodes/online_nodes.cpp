@@ -149,10 +149,6 @@ Program NodeExecutor::program(const Plan& plan, Rank me) {
   return builder.finish();
 }
 
-std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
-  return std::make_unique<NodeExecutor>(plan, me);
-}
-
 Cost cost(const Plan& plan) { return Cost{0, 0, plan.problem.count} + cost_of(plan.inner.front()); }
 
 /// Of the protocol among the nodes: work within them is not in it.
@@ -182,32 +178,16 @@ bool worth_planning(const Problem& problem, const Network& network) {
 }  // namespace
 
 LATECOMER_ROW(allreduce, online_nodes) {
+  std::vector<Parameter> parameters = owners::online_parameters(
+      "of the vector, at most 4096; default: by cost",
+      "the node whose driver orders arrivals; default: one that mostly comes early");
+  parameters.push_back(pieces_parameter());
   return {.lifts = true,
           .coordinated = true,
           .commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,
-          .parameters = {{"blocks", "of the vector, at most 4096; default: by cost", 1, {}},
-                         {"coordinator",
-                          "the node whose driver orders arrivals; default: one that mostly comes "
-                          "early",
-                          0,
-                          {}},
-                         {"step",
-                          "rounds that a node reports at a time, at most 1024; default: by cost",
-                          1,
-                          {}},
-                         {"window",
-                          "rounds that the fastest node may be ahead of the slowest one, at most "
-                          "4096; default: by cost",
-                          1,
-                          {}},
-                         {"children",
-                          "nodes to which each passes on control messages, at most 1024; "
-                          "default: 2",
-                          1,
-                          {}},
-                         pieces_parameter()},
+          .parameters = std::move(parameters),
           .cost_formula = "of online_owners for the N nodes, + m gamma",
           .source = "this project, docs/online.md",
           .fill_plan = fill_plan,
@@ -216,7 +196,7 @@ LATECOMER_ROW(allreduce, online_nodes) {
           .mean_after_last = mean_after_last,
           .informs_all = informs_all,
           .worth_planning = worth_planning,
-          .executor = executor};
+          .executor = executor_of<NodeExecutor>};
 }
 
 }  // namespace latecomer::allreduce

@@ -49,10 +49,9 @@ class Sum {
   std::vector<OpIndex> told_;         // the awaits of cells that carried arrival stamps
 };
 
-// The orders in which a node's ranks add and copy the pieces of a wave. A program among the nodes
-// does not go through the vector from its begin to its end: of a ring's ranks each sends another
-// segment first.
-
+/// The orders in which a node's ranks add and copy the pieces of a wave. A program among the nodes
+/// does not go through the vector from its begin to its end: of a ring's ranks each sends another
+/// segment first.
 struct PieceOrder {
   std::vector<Count> used;    // as the node's program first touches the pieces
   std::vector<Count> result;  // as it leaves them at last

@@ -23,13 +23,6 @@ constexpr Count kMostStep = 1024;
 constexpr Count kMostWindow = 4096;    // rounds have room in a control message
 constexpr Count kMostChildren = 1024;  // the numbers of the tree's places have room in a Rank
 
-/// Without elements there are no messages.
-bool informs_all(const Plan& plan) { return plan.problem.count > 0; }
-
-std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
-  return std::make_unique<OnlineExecutor>(plan, me);
-}
-
 /// The first rank with the least number: until the coordinator arrives nothing can be done, unless
 /// it has a progress thread.
 Rank first_of(const std::vector<Seconds>& numbers) {
@@ -125,37 +118,33 @@ Algorithm row(std::string_view blocks, std::string_view formula) {
           .commutative_only = true,
           .runs_ahead = true,
           .scratch_messages = 2,
-          .parameters = {{"blocks", blocks, 1, {}},
-                         {"coordinator",
-                          "the rank that orders arrivals; default: one that mostly comes early",
-                          0,
-                          {}},
-                         {"step",
-                          "rounds that a rank reports at a time, at most 1024; default: by cost",
-                          1,
-                          {}},
-                         {"window",
-                          "rounds that the fastest rank may be ahead of the slowest one, at most "
-                          "4096; default: by cost",
-                          1,
-                          {}},
-                         {"children",
-                          "ranks to which each passes on control messages, at most 1024; "
-                          "default: 2",
-                          1,
-                          {}}},
+          .parameters = online_parameters(
+              blocks, "the rank that orders arrivals; default: one that mostly comes early"),
           .cost_formula = formula,
           .source = "own",
           .fill_plan = fill_plan,
           .check = check,
           .cost = cost,
           .mean_after_last = mean_after_last,
-          .informs_all = informs_all,
+          .informs_all = informs_unless_empty,
           .worth_planning = worth_planning_owners,
-          .executor = executor};
+          .executor = executor_of<OnlineExecutor>};
 }
 
 }  // namespace
+
+std::vector<Parameter> online_parameters(std::string_view blocks, std::string_view coordinator) {
+  return {
+      {"blocks", blocks, 1, {}},
+      {"coordinator", coordinator, 0, {}},
+      {"step", "rounds that are reported at a time, at most 1024; default: by cost", 1, {}},
+      {"window",
+       "rounds that the fastest may be ahead of the slowest one, at most 4096; default: by cost",
+       1,
+       {}},
+      {"children", "how many each passes on control messages to, at most 1024; default: 2", 1, {}}};
+}
+
 }  // namespace latecomer::owners
 
 namespace latecomer::allreduce {

@@ -1,7 +1,6 @@
 #include "algorithms/owners/online_protocol.hpp"
 
 #include <optional>
-#include <utility>
 
 #include "algorithms/owners/planning.hpp"
 
@@ -44,6 +43,12 @@ constexpr Token kWorks = 4;
 
 Token token(Work work, std::size_t number) {
   return static_cast<Token>(number) * kWorks + static_cast<Token>(work);
+}
+
+/// All contributions to the first block are combined in its result, which reaches all ranks; in an
+/// all-gather the first piece of each rank's part does. So do the arrival stamps that they carry.
+Count stamped_blocks(const Plan& plan) {
+  return combines(plan.problem.collective) ? 1 : plan.problem.ranks;
 }
 
 }  // namespace
@@ -223,16 +228,6 @@ Slice OnlineProtocol::landing(std::size_t receive) const {
   const Count count = result(rank_.receive_hop(receive).block).count;
   return {Buffer::scratch, slot * layout_.longest, count};
 }
-
-namespace {
-
-/// All contributions to the first block are combined in its result, which reaches all ranks; in an
-/// all-gather the first piece of each rank's part does. So do the arrival stamps that they carry.
-Count stamped_blocks(const Plan& plan) {
-  return combines(plan.problem.collective) ? 1 : plan.problem.ranks;
-}
-
-}  // namespace
 
 OnlineExecutor::OnlineExecutor(const Plan& plan, Rank me, const char* member)
     : call_{plan.problem.ranks,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/owners/online_rank.hpp"
+#include "algorithms/row.hpp"
 #include "protocol/protocol.hpp"
 #include "schedule/plan.hpp"
 
@@ -67,8 +68,11 @@ class OnlineProtocol final : public BasicProtocol {
       kept_;  // control messages, until the arrival
 };
 
-// Makes the protocols of online owners for one rank, or for one node.
+/// The parameters of its rows. `blocks`, `coordinator`: the meanings of these two.
+[[nodiscard]] std::vector<Parameter> online_parameters(std::string_view blocks,
+                                                       std::string_view coordinator);
 
+/// Makes the protocols of online owners for one rank, or for one node.
 class OnlineExecutor final : public Executor {
  public:
   /// `member`: the word by which messages for people name the ranks of the plan.

@@ -10,6 +10,9 @@ Rank place_of(Rank rank, const std::vector<LogEntry>& entries) {
   return found == entries.end() ? -1 : static_cast<Rank>(found - entries.begin());
 }
 
+/// Blocks to send, and to receive, that the timetable should have.
+constexpr std::size_t kAtHand = 4;
+
 }  // namespace
 
 ArrivalLog::ArrivalLog(const OnlineCall& call, Rank me) : call_(call), me_(me) {}
@@ -143,21 +146,6 @@ void ArrivalLog::update(const LogMessage& message, std::vector<Outgoing>& out) {
   if (!entered()) return;
   for (Rank child = 0; child < call_.children; ++child) pass(first_child() + child);
 }
-
-std::vector<Count> ArrivalLog::state() const {
-  std::vector<Count> all = {arrived_, horizon_, own_over_, place_, size()};
-  all.insert(all.end(), over_.begin(), over_.end());
-  all.insert(all.end(), waiting_.begin(), waiting_.end());
-  for (const LogEntry& entry : entries_) all.insert(all.end(), {entry.rank, entry.round});
-  return all;
-}
-
-namespace {
-
-/// Blocks to send, and to receive, that the timetable should have.
-constexpr std::size_t kAtHand = 4;
-
-}  // namespace
 
 OnlineRank::OnlineRank(const OnlineCall& call, Rank me)
     : me_(me),
@@ -293,16 +281,6 @@ std::string OnlineRank::waiting_for() const {
     if (!here[rank]) add("for the arrival of ", rank);
   }
   return text;
-}
-
-std::vector<Count> OnlineRank::state() const {
-  std::vector<Count> all = log_.state();
-  for (const std::size_t each :
-       {sends_.size(), send_posted_, send_over_, receive_posted_, receive_here_}) {
-    all.push_back(static_cast<Count>(each));
-  }
-  for (const OwnHop& own : receives_) all.push_back(own.over);
-  return all;
 }
 
 }  // namespace latecomer::owners

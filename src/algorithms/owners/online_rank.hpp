@@ -88,10 +88,10 @@ class ArrivalLog {
   [[nodiscard]] bool complete() const { return size() == call_.ranks; }
   /// True if this rank is in its copy of the log.
   [[nodiscard]] bool entered() const { return place_ >= 0; }
-  /// All that its future depends on, for tests.
-  [[nodiscard]] std::vector<Count> state() const;
 
  private:
+  friend std::vector<Count> future_of(const ArrivalLog& log);  // for tests
+
   void update(const LogMessage& message, std::vector<Outgoing>& out);
   void pass_over(std::vector<Outgoing>& out);
   [[nodiscard]] bool can_update(Rank from, const LogMessage& message) const;
@@ -160,10 +160,10 @@ class OnlineRank {
   /// A text that says what the rank waits for.
   [[nodiscard]] std::string waiting_for() const;
   [[nodiscard]] const ArrivalLog& log() const { return log_; }
-  /// All that its future depends on, for tests.
-  [[nodiscard]] std::vector<Count> state() const;
 
  private:
+  friend std::vector<Count> future_of(const OnlineRank& rank);  // for tests
+
   /// A block that this rank sends or receives.
   struct OwnHop {
     Hop hop;

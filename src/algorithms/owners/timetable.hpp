@@ -82,8 +82,7 @@ class Contributions {
   std::vector<Count> heaviest_;    // blocks, most missing first
 };
 
-// Final blocks spread from their owners to all ranks.
-
+/// Final blocks spread from their owners to all ranks.
 class Results {
  public:
   Results(Count ranks, Count blocks);

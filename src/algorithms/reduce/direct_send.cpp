@@ -4,7 +4,6 @@
 // Cost: (P-1 + ceil(log2 P)) alpha + 2 (P-1)/P m beta + (P-1)/P m gamma. All ranks combine alike;
 // use it for long vectors and few ranks, or for slow operators. Keeps rank order.
 // Source: equation 3 of Marendic 2012 ("direct-send", there without the gather and on one link).
-#include <algorithm>
 
 #include "algorithms/gather_scatter/part_tree.hpp"
 #include "algorithms/reduce/tree_fold.hpp"

@@ -9,7 +9,6 @@
 // is not the root, about (S+1)(alpha + m/S beta) after it, close to m beta, the least possible. Use
 // them for long vectors. Source: the "linear tree" and SLT of Proficz 2018, section 4.1, without
 // the way back. `clairvoyant` (clairvoyant/) has the same aim as the sorted chain.
-#include <algorithm>
 
 #include "algorithms/chains.hpp"
 #include "algorithms/plans.hpp"
@@ -20,8 +19,7 @@ namespace {
 
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
-  const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
-  for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
+  plan.order = rotated_order(problem.ranks, problem.commutative ? problem.root + 1 : 0);
   fill_eager_segments(plan, knowledge.network, chain_cost);
 }
 

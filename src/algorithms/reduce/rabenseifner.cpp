@@ -7,7 +7,6 @@
 // m beta and m gamma more. Use it for long vectors.
 // Source: Rabenseifner: Optimization of collective reduction operations, ICCS 2004; equation 4 of
 // Marendic 2012.
-#include <algorithm>
 
 #include "algorithms/row.hpp"
 #include "patterns/powers.hpp"

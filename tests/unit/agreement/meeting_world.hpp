@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agreement/meeting_rank.hpp"
+#include "unit/futures.hpp"
 
 namespace latecomer::testing {
 
@@ -124,7 +125,7 @@ class MeetingWorld {
   [[nodiscard]] std::string key() const {
     std::string text;
     for (Rank rank = 0; rank < ranks(); ++rank) {
-      for (const Count part : at(rank).state()) text.push_back(static_cast<char>(part));
+      for (const Count part : future_of(at(rank))) text.push_back(static_cast<char>(part));
       text.push_back(static_cast<char>(2 * alive(rank) + came(rank)));
       text.append(at(rank).told().begin(), at(rank).told().end());
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "agreement/notices.hpp"
+#include "unit/futures.hpp"
 
 namespace latecomer::testing {
 
@@ -62,7 +63,7 @@ class NoticesWorld {
         all.push_back({Happening::asks, rank});
       }
       Notices looking = member.notices;
-      if (looking.check() || looking.state() != member.notices.state()) {
+      if (looking.check() || future_of(looking) != future_of(member.notices)) {
         all.push_back({Happening::looks, rank});
       }
       for (Rank from = 0; from < ranks(); ++from) {
@@ -113,7 +114,7 @@ class NoticesWorld {
     const auto add = [&](auto number) { text.push_back(static_cast<char>(number)); };
     for (const Text& said : texts_) text += said.text;
     for (const Member& member : members_) {
-      for (const std::uint64_t part : member.notices.state()) add(part);
+      for (const Count part : future_of(member.notices)) add(part);
       add(member.call), add(member.part), add(member.asked), add(member.failed);
       add(member.stopped);
     }

@@ -10,6 +10,7 @@
 
 #include "agreement/meeting_rank.hpp"
 #include "unit/explore.hpp"
+#include "unit/futures.hpp"
 
 namespace latecomer {
 namespace {
@@ -99,7 +100,7 @@ class LinkWorld {
     std::string text;
     const auto add = [&](auto number) { text.push_back(static_cast<char>(number)); };
     for (const Slots& slots : slots_) {
-      for (const Slot part : slots.state()) add(part);
+      for (const Count part : future_of(slots)) add(part);
       add(-1);
     }
     for (const auto& link : links_) {
@@ -107,7 +108,7 @@ class LinkWorld {
         add(member.search.tries()), add(member.search.above()), add(member.slot);
         add(member.taken), add(member.ended), add(member.linked), add(member.meeting.has_value());
         if (!member.meeting) continue;
-        for (const Count part : member.meeting->state()) add(part);
+        for (const Count part : future_of(*member.meeting)) add(part);
         add(member.meeting->told()[0]);
       }
     }

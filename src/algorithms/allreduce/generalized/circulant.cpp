@@ -20,10 +20,6 @@ void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   plan.table = to_table(design);
 }
 
-void build(const Plan& plan, Builder& builder) {
-  build_levels(plan, from_table(plan.table, plan.problem.ranks), builder);
-}
-
 }  // namespace
 
 LATECOMER_ROW(allreduce, circulant) {
@@ -32,7 +28,7 @@ LATECOMER_ROW(allreduce, circulant) {
           .cost_formula = "2 ceil(log2 P) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
           .source = "Traeff 2024",
           .fill_plan = fill_plan,
-          .build = build,
+          .build = build_levels,
           .check = check_levels,
           .cost = level_cost,
           .informs_all = levels_inform};

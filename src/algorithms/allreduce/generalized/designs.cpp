@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/allreduce/generalized/levels.hpp"
-
 namespace latecomer::allreduce {
 namespace {
 

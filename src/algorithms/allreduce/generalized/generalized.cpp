@@ -72,10 +72,6 @@ void fill_plan(Plan& plan, const Knowledge& knowledge) {
   plan.table = to_table(design);
 }
 
-void build(const Plan& plan, Builder& builder) {
-  build_levels(plan, from_table(plan.table, plan.problem.ranks), builder);
-}
-
 }  // namespace
 
 LATECOMER_ROW(allreduce, generalized) {
@@ -113,7 +109,7 @@ LATECOMER_ROW(allreduce, generalized) {
               " with fewer steps more beta and gamma",
           .source = "Kolmakov and Zhang 2020, extended",
           .fill_plan = fill_plan,
-          .build = build,
+          .build = build_levels,
           .check = check_levels,
           .cost = level_cost,
           .informs_all = levels_inform};

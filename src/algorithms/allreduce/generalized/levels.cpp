@@ -1,6 +1,5 @@
 #include "algorithms/allreduce/generalized/levels.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "algorithms/segments.hpp"

@@ -144,9 +144,9 @@ void check_levels(const Plan& plan);
 /// The least number of elements of a message where messages are limited: programs stay short.
 [[nodiscard]] Count least_piece(const Problem& problem);
 
-// Writes one rank's operations in all levels of a design (levels.hpp).
+// Writes one rank's operations in all levels of the design in the plan's table.
 
-void build_levels(const Plan& plan, const Design& design, Builder& builder);
+void build_levels(const Plan& plan, Builder& builder);
 
 /// True if its messages tell all ranks of each other's arrivals: a field of registry rows.
 [[nodiscard]] bool levels_inform(const Plan& plan);

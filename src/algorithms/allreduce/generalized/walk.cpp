@@ -293,7 +293,8 @@ bool levels_inform(const Plan& plan) {
   return plan.problem.count >= plan.problem.ranks && design.reduce_piece == 0;
 }
 
-void build_levels(const Plan& plan, const Design& design, Builder& builder) {
+void build_levels(const Plan& plan, Builder& builder) {
+  const Design design = from_table(plan.table, plan.problem.ranks);
   std::vector<Layout> layouts = {Layout({{0, plan.problem.count}})};
   std::vector<Parts> parts;
   Slice value = builder.input({0, plan.problem.count});

@@ -53,10 +53,8 @@ class Walk {
       : builder_(builder),
         order_(plan.order),
         early_(plan.problem.ranks - 1),
-        blocks_(plan.problem.count, early_) {
-    const auto at = std::find(order_.begin(), order_.end(), builder.me());
-    me_ = static_cast<Rank>(at - order_.begin());
-  }
+        blocks_(plan.problem.count, early_),
+        me_(position_of(plan, builder.me())) {}
 
   void build() {
     builder_.pace_by_receivers();
@@ -111,7 +109,7 @@ class Walk {
   const std::vector<Rank>& order_;
   Rank early_;  // the number of ranks except the last to arrive
   Partition blocks_;
-  Rank me_ = 0;
+  Rank me_;
   Slice sum_;  // of all early ranks in the end
 };
 

@@ -10,7 +10,6 @@
 #include "algorithms/bcast/arrival/arrival.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "algorithms/chains.hpp"
 #include "algorithms/row.hpp"
@@ -154,10 +153,6 @@ class ArrivalExecutor final : public Executor {
   Feeding feeding_;
 };
 
-std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
-  return std::make_unique<ArrivalExecutor>(plan, me);
-}
-
 /// Fills in the segments of a chain of all ranks, short enough to be sent to an absent rank.
 void fill_plan(Plan& plan, const Knowledge& knowledge) {
   const Problem& problem = plan.problem;
@@ -178,7 +173,7 @@ Algorithm row(std::string_view segments) {
           .source = "Patarasuk and Yuan 2008; later groups are served by earlier ones",
           .fill_plan = fill_plan,
           .cost = cost,
-          .executor = executor};
+          .executor = executor_of<ArrivalExecutor>};
 }
 
 }  // namespace

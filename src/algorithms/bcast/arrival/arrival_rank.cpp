@@ -1,7 +1,5 @@
 #include "algorithms/bcast/arrival/arrival_rank.hpp"
 
-#include <algorithm>
-
 namespace latecomer::bcast {
 
 /// A rank needs nothing more from the root if the root sent all segments ahead of its arrival.
@@ -63,13 +61,6 @@ void Forwarder::go_on(Step& step) {
     step.receive.push_back({source(posted_), posted_, is_first(posted_)});
   }
   if (next_) next_->post(have_, step);
-}
-
-std::vector<Count> Forwarder::state() const {
-  std::vector<Count> all = {arrived_, last_, feeder_, rest_, soon_, posted_, have_};
-  for (const bool here : here_) all.push_back(here);
-  if (next_) all.insert(all.end(), {next_->to, next_->posted, next_->sent});
-  return all;
 }
 
 RootScheduler::RootScheduler(Rank me, Rank ranks, Count segments, Count ahead)
@@ -205,17 +196,6 @@ void RootScheduler::tell_if_all_have_come(Step& step) {
   if (!live_ || ended_ || unprovided_ > 0 || ahead_) return;
   step.tell.push_back({tail_, {Said::last, -1, 0}});
   ended_ = true;
-}
-
-std::vector<Count> RootScheduler::state() const {
-  std::vector<Count> all = {arrived_, tail_, ended_, leaving_, announced_};
-  for (const bool provided : provided_) all.push_back(provided);
-  for (const Rank rank : waiting_) all.push_back(rank);
-  for (const auto& feed : {live_, ahead_}) {
-    all.push_back(-1);
-    if (feed) all.insert(all.end(), {feed->to, feed->posted, feed->sent});
-  }
-  return all;
 }
 
 }  // namespace latecomer::bcast

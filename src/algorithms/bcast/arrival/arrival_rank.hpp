@@ -84,10 +84,9 @@ struct Feed {
   }
 };
 
-// A rank of an arrival broadcast that is not the root: it tells the root that it has arrived,
-// receives the segments from the rank that feeds it, and forwards each at once to the rank that the
-// root names.
-
+/// A rank of an arrival broadcast that is not the root: it tells the root that it has arrived,
+/// receives the segments from the rank that feeds it, and forwards each at once to the rank that
+/// the root names.
 class Forwarder {
  public:
   Forwarder(Rank root, Count segments)
@@ -113,10 +112,10 @@ class Forwarder {
   [[nodiscard]] bool is_first(Count segment) const { return segment == 0 || segment == rest_; }
   /// The rank that it feeds; -1: none yet.
   [[nodiscard]] Rank feeds() const { return next_ ? next_->to : -1; }
-  /// All numbers on which its future steps depend.
-  [[nodiscard]] std::vector<Count> state() const;
 
  private:
+  friend std::vector<Count> future_of(const Forwarder& rank);  // for tests
+
   void go_on(Step& step);
 
   Rank root_;
@@ -132,22 +131,21 @@ class Forwarder {
   std::optional<Feed> next_;
 };
 
-// The root of an arrival broadcast, which decides from which rank each rank gets the vector. It has
-// no data, no transport and no clock: tests explore it in all orders of events.
-//
-// Each rank tells the root that it has arrived. The root feeds the first one. This rank and those
-// that arrive meanwhile make a chain that grows at its end: the root tells the last rank of the
-// chain which newcomer to feed, and need not serve the newcomer itself. The chain ends when the
-// root has sent all to its first rank: then the root can feed the next newcomer itself, and lets
-// the end of the chain leave. So each rank is fed as soon as it arrives, by a rank that has fed no
-// other yet, and only the root waits for absent ranks.
-//
-// With `ahead` the root does not wait either: while it feeds no chain, it sends to the lowest
-// absent rank, where messages wait for their receiver. A word before them announces so many
-// segments at a time: the first such word lets the rank receive them. If the rank arrives before it
-// was sent all, it begins a chain; or, where the root feeds another chain by then, the end of that
-// chain sends the segments that were not announced.
-
+/// The root of an arrival broadcast, which decides from which rank each rank gets the vector. It
+/// has no data, no transport and no clock: tests explore it in all orders of events.
+///
+/// Each rank tells the root that it has arrived. The root feeds the first one. This rank and those
+/// that arrive meanwhile make a chain that grows at its end: the root tells the last rank of the
+/// chain which newcomer to feed, and need not serve the newcomer itself. The chain ends when the
+/// root has sent all to its first rank: then the root can feed the next newcomer itself, and lets
+/// the end of the chain leave. So each rank is fed as soon as it arrives, by a rank that has fed no
+/// other yet, and only the root waits for absent ranks.
+///
+/// With `ahead` the root does not wait either: while it feeds no chain, it sends to the lowest
+/// absent rank, where messages wait for their receiver. A word before them announces so many
+/// segments at a time: the first such word lets the rank receive them. If the rank arrives before
+/// it was sent all, it begins a chain; or, where the root feeds another chain by then, the end of
+/// that chain sends the segments that were not announced.
 class RootScheduler {
  public:
   /// `segments`: 0 for an empty vector.
@@ -164,10 +162,10 @@ class RootScheduler {
   [[nodiscard]] Rank feeds() const { return live_ ? live_->to : ahead_ ? ahead_->to : -1; }
   /// The lowest absent rank; -1: none.
   [[nodiscard]] Rank absent() const;
-  /// All numbers on which its future steps depend.
-  [[nodiscard]] std::vector<Count> state() const;
 
  private:
+  friend std::vector<Count> future_of(const RootScheduler& root);  // for tests
+
   void begin_chain(const Feed& feed, Step& step);
   void append(Rank rank, Count segment, Step& step);
   void end_chain(Step& step);
@@ -222,9 +220,6 @@ class ArrivalRank {
   /// True if it may leave: no other rank needs it any more.
   [[nodiscard]] bool done() const {
     return std::visit([](const auto& rank) { return rank.done(); }, rank_);
-  }
-  [[nodiscard]] std::vector<Count> state() const {
-    return std::visit([](const auto& rank) { return rank.state(); }, rank_);
   }
   /// Null where the rank has the other role.
   [[nodiscard]] const RootScheduler* root() const { return std::get_if<RootScheduler>(&rank_); }

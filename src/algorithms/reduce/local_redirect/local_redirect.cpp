@@ -237,14 +237,9 @@ class LocalRedirectExecutor final : public Executor {
   Line line_;
 };
 
-std::unique_ptr<Executor> executor(const Plan& plan, Rank me) {
-  return std::make_unique<LocalRedirectExecutor>(plan, me);
-}
-
 void fill_plan(Plan& plan, const Knowledge& /*knowledge*/) {
   const Problem& problem = plan.problem;
-  const Rotated line(problem.ranks, problem.commutative ? problem.root + 1 : 0);
-  for (Rank at = 0; at < problem.ranks; ++at) plan.order.push_back(line.rank(at));
+  plan.order = rotated_order(problem.ranks, problem.commutative ? problem.root + 1 : 0);
 }
 
 Count handed_over(const Plan& plan) { return plan.order.back() == plan.problem.root ? 0 : 1; }
@@ -266,7 +261,7 @@ LATECOMER_ROW(reduce, local_redirect) {
           .fill_plan = fill_plan,
           .check = check_ordered,
           .cost = cost,
-          .executor = executor};
+          .executor = executor_of<LocalRedirectExecutor>};
 }
 
 }  // namespace latecomer::reduce

@@ -114,25 +114,14 @@ class LocalRedirectState {
   }
   [[nodiscard]] Rank left() const { return left_; }
   [[nodiscard]] Rank right() const { return right_; }
-  /// All that its future depends on.
-  [[nodiscard]] std::vector<Rank> state() const {
-    return {left_,
-            right_,
-            static_cast<Rank>(arrived_),
-            static_cast<Rank>(gone_),
-            static_cast<Rank>(waiting_),
-            offered_,
-            static_cast<Rank>(asked_),
-            static_cast<Rank>(owes_),
-            left_of_given_,
-            merges_};
-  }
 
  protected:
   /// True if a redirection is still up to date.
   [[nodiscard]] virtual bool heeds(Rank redirected) const { return redirected > right_; }
 
  private:
+  friend std::vector<Count> future_of(const LocalRedirectState& rank);  // for tests
+
   enum class Waiting : std::uint8_t { no, for_answer, for_data };
 
   /// In a binomial tree the rank whose n-th bit is set receives in round n; the others give.

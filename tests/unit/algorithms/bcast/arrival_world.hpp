@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/bcast/arrival/arrival_rank.hpp"
+#include "unit/futures.hpp"
 
 namespace latecomer::testing {
 
@@ -94,7 +95,7 @@ class ArrivalWorld {
     text.reserve(512);
     const auto add = [&](Count number) { text.push_back(static_cast<char>(number)); };
     for (std::size_t rank = 0; rank < members_.size(); ++rank) {
-      for (const Count part : members_[rank].state()) add(part);
+      for (const Count part : future_of(members_[rank])) add(part);
       add(absent_[rank] ? 1 : 0);
       add(-2);
     }

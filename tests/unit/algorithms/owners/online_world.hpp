@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "algorithms/owners/online_rank.hpp"
+#include "unit/futures.hpp"
 
 namespace latecomer::testing {
 
@@ -102,7 +103,7 @@ class OnlineWorld {
     text.reserve(512);
     const auto add = [&](auto number) { text.push_back(static_cast<char>(number)); };
     for (const Member& member : members_) {
-      for (const Count part : member.rank.state()) add(part);
+      for (const Count part : future_of(member.rank)) add(part);
       add(member.arrived), add(member.to_combine.size());
       for (const Ranks block : member.output) add(block);
     }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/reduce/local_redirect/local_redirect_state.hpp"
+#include "unit/futures.hpp"
 
 namespace latecomer::testing {
 
@@ -75,9 +76,9 @@ class LineWorld {
   /// Equal for worlds with the same future.
   [[nodiscard]] std::string key() const {
     std::string text;
-    const auto add = [&](Rank number) { text.push_back(static_cast<char>(number)); };
+    const auto add = [&](auto number) { text.push_back(static_cast<char>(number)); };
     for (std::size_t at = 0; at < members_.size(); ++at) {
-      for (const Rank part : members_[at].state()) add(part);
+      for (const Count part : future_of(members_[at])) add(part);
       add(absent_[at] ? 1 : 0);
       add(runs_[at].first);
       add(runs_[at].second);
