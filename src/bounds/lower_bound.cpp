@@ -5,12 +5,37 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <vector>
 
 #include "base/threads.hpp"
 
-namespace latecomer::bounds {
+namespace latecomer {
+
+double rounds_to_all(std::size_t nodes, Count ports) {
+  int rounds = 0;
+  const auto all = static_cast<Count>(nodes);
+  for (Count reached = 1; reached < all; reached *= 1 + std::min(ports, all)) ++rounds;
+  return rounds;
+}
+
 namespace {
+
+/// The arrivals of a node's ranks: the node can take part from the first on, and is complete with
+/// the last.
+struct Node {
+  Seconds first = 0;
+  Seconds last = 0;
+};
+
+/// A call on two nodes or more.
+struct Call {
+  const Problem& problem;
+  const std::vector<Seconds>& arrivals;
+  const Network& network;
+  std::vector<Node> nodes;
+  bool early = false;  // ranks may receive before they arrive
+
+  [[nodiscard]] Seconds last() const { return std::ranges::max(arrivals); }
+};
 
 /// The least time for which bytes that pass between nodes occupy a node's ports; zero without
 /// bytes. It allows that the ports still have a burst left.
@@ -58,10 +83,6 @@ Seconds collecting(const Call& call, Rank node, const std::vector<Rank>& ranks) 
   return std::max(least, call.nodes[node].first + passing(elsewhere, call.network));
 }
 
-}  // namespace
-
-Seconds Call::last() const { return std::ranges::max(arrivals); }
-
 std::vector<Node> nodes_of(const std::vector<Seconds>& arrivals, const Network& network) {
   std::vector<Node> nodes;
   for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
@@ -73,13 +94,6 @@ std::vector<Node> nodes_of(const std::vector<Seconds>& arrivals, const Network& 
     nodes.back().last = std::max(nodes.back().last, arrival);
   }
   return nodes;
-}
-
-double rounds_to_all(std::size_t nodes, Count ports) {
-  int rounds = 0;
-  const auto all = static_cast<Count>(nodes);
-  for (Count reached = 1; reached < all; reached *= 1 + std::min(ports, all)) ++rounds;
-  return rounds;
 }
 
 Seconds allgather_bound(const Call& call) {
@@ -95,17 +109,23 @@ Seconds allgather_bound(const Call& call) {
   return least;
 }
 
-Seconds bcast_bound(const Call& call) {
-  const Problem& problem = call.problem;
-  const Seconds root = call.arrivals[problem.root];
-  Seconds least =
-      std::max(call.last(), root + telling(problem.bytes(), call.nodes.size(), call.network));
+/// For data of the root: `sent` is the least time until they have left it, and each other node
+/// receives `bytes_of(node)` after its first arrival, unless it may receive early.
+template <class BytesOf>
+Seconds of_root(const Call& call, Seconds sent, const BytesOf& bytes_of) {
+  Seconds least = std::max(call.last(), call.arrivals[call.problem.root] + sent);
   if (call.early) return least;
   for (Rank node = 0; node < static_cast<Rank>(call.nodes.size()); ++node) {
-    if (node == call.network.node(problem.root)) continue;
-    least = std::max(least, call.nodes[node].first + passing(problem.bytes(), call.network));
+    if (node == call.network.node(call.problem.root)) continue;
+    least = std::max(least, call.nodes[node].first + passing(bytes_of(node), call.network));
   }
   return least;
+}
+
+Seconds bcast_bound(const Call& call) {
+  const Count bytes = call.problem.bytes();
+  return of_root(call, telling(bytes, call.nodes.size(), call.network),
+                 [bytes](Rank) { return bytes; });
 }
 
 Seconds gather_bound(const Call& call) {
@@ -120,15 +140,8 @@ Seconds scatter_bound(const Call& call) {
     parts[static_cast<std::size_t>(call.network.node(rank))] += part_bytes(call, rank);
   }
   const Count leaving = problem.bytes() - parts[static_cast<std::size_t>(home)];
-  Seconds least =
-      std::max(call.last(), call.arrivals[problem.root] + passing(leaving, call.network));
-  if (call.early) return least;
-  for (Rank node = 0; node < static_cast<Rank>(call.nodes.size()); ++node) {
-    if (node == home) continue;
-    const Count bytes = parts[static_cast<std::size_t>(node)];
-    least = std::max(least, call.nodes[node].first + passing(bytes, call.network));
-  }
-  return least;
+  return of_root(call, passing(leaving, call.network),
+                 [&](Rank node) { return parts[static_cast<std::size_t>(node)]; });
 }
 
 Seconds reduce_bound(const Call& call) {
@@ -151,14 +164,6 @@ Seconds reduce_bound(const Call& call) {
   }
   return least;
 }
-
-}  // namespace latecomer::bounds
-
-namespace latecomer {
-
-using namespace bounds;
-
-namespace {
 
 /// The volume bound on the last exit, looking from time `t` on.
 Seconds volume_bound(const std::vector<Node>& nodes, Seconds t, Seconds transfer, bool early) {
@@ -201,21 +206,9 @@ Seconds allreduce_bound(const Call& call) {
 }
 
 Seconds last_exit_bound(const Call& call) {
-  switch (call.problem.collective) {
-    case Collective::allgather:
-      return allgather_bound(call);
-    case Collective::allreduce:
-      return allreduce_bound(call);
-    case Collective::bcast:
-      return bcast_bound(call);
-    case Collective::gather:
-      return gather_bound(call);
-    case Collective::reduce:
-      return reduce_bound(call);
-    case Collective::scatter:
-      return scatter_bound(call);
-  }
-  return call.last();
+  constexpr Seconds (*kBounds[kCollectives])(const Call&) = {
+      allgather_bound, allreduce_bound, bcast_bound, gather_bound, reduce_bound, scatter_bound};
+  return kBounds[static_cast<std::size_t>(call.problem.collective)](call);
 }
 
 /// Ranks that all share one node, as if each had a node of its own. In shared memory nothing starts

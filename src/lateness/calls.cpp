@@ -1,7 +1,5 @@
 #include "lateness/calls.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/threads.hpp"
+#include "lateness/traced_job.hpp"
 
 namespace latecomer {
 namespace {
@@ -281,10 +280,6 @@ void add_up(const WholeCalls& calls, const CallFigures& found, const RankSums& s
   }
 }
 
-void check(std::size_t length, std::size_t right, const char* what) {
-  if (length != right) throw Error(what, std::to_string(length), std::to_string(right));
-}
-
 }  // namespace
 
 void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& sums) {
@@ -292,17 +287,17 @@ void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& s
   if (calls.ranks < 2) throw Error("ranks", std::to_string(calls.ranks), "2 or more");
   for (const std::size_t times : {calls.arrival.size(), calls.exit.size(), into.lateness.size(),
                                   into.waiting.size(), into.cost.size()}) {
-    check(times, count * calls.ranks, "times of calls");
+    check_length(times, count * calls.ranks, "times of calls");
   }
   if (!calls.ready.empty()) check(calls.ready.size(), count * calls.ranks, "times of calls");
   for (const std::size_t each :
        {into.waited.size(), into.moved.size(), into.spread.size(), into.alone.size(),
         into.after.size(), into.last.size(), into.first.size()}) {
-    check(each, count, "calls");
+    check_length(each, count, "calls");
   }
   for (const std::size_t each : {sums.waiting.size(), sums.moving.size(), sums.cost.size(),
                                  sums.lateness.size(), sums.squares.size(), sums.products.size()}) {
-    check(each, calls.ranks, "sums of ranks");
+    check_length(each, calls.ranks, "sums of ranks");
   }
   in_parallel(count, kWorthAThread / calls.ranks + 1, [&](std::size_t begin, std::size_t end) {
     Examiner examiner(calls, into);

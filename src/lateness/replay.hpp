@@ -3,7 +3,6 @@
 // (docs/decisions/0043-origin.md).
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>

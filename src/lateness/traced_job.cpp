@@ -1,6 +1,5 @@
 #include "lateness/traced_job.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <unordered_map>

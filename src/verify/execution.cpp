@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/threads.hpp"
-#include "verify/messages.hpp"
 
 namespace latecomer::verifier {
 namespace {
@@ -72,22 +71,20 @@ class Run {
   }
 
  private:
-  const Operation& operation(Step at) const { return programs_[at.rank].operations[at.index]; }
-
   void finish(Step at) {
     execution_.done[at.rank][at.index] = true;
     finished_.push_back(at);
   }
 
   void ready(Step at) {
-    if (is_message(operation(at))) {
+    if (is_message(operation_of(programs_, at))) {
       post(at.rank, messages_.channel_of[at.rank][at.index]);
-    } else if (operation(at).kind == OpKind::await) {
+    } else if (operation_of(programs_, at).kind == OpKind::await) {
       counter_of(at).awaits.push_back(at);
       pass_awaits(counter_of(at));
     } else {
       step(at);
-      if (has_flag(operation(at))) count(counter_of(at));
+      if (has_flag(operation_of(programs_, at))) count(counter_of(at));
     }
   }
 
@@ -103,7 +100,7 @@ class Run {
   };
 
   Counter& counter_of(Step at) {
-    return counts_[flags_.number(programs_[at.rank], operation(at).flag)];
+    return counts_[flags_.number(programs_[at.rank], operation_of(programs_, at).flag)];
   }
 
   void count(Counter& counter) {
@@ -113,7 +110,7 @@ class Run {
 
   void pass_awaits(Counter& counter) {
     std::erase_if(counter.awaits, [&](Step at) {
-      const bool passes = operation(at).count <= counter.count;
+      const bool passes = operation_of(programs_, at).count <= counter.count;
       if (passes) step(at);
       return passes;
     });
@@ -121,11 +118,11 @@ class Run {
 
   void release(Step at) {
     interruption_point();
-    if (is_message(operation(at))) {
+    if (is_message(operation_of(programs_, at))) {
       const std::uint32_t channel = messages_.channel_of[at.rank][at.index];
       --ranks_[at.rank].postings[channel].in_flight;
       post(at.rank, channel);
-      if (operation(at).kind == OpKind::recv) next_peer(at.rank);
+      if (operation_of(programs_, at).kind == OpKind::recv) next_peer(at.rank);
     }
     for (const OpIndex later : ranks_[at.rank].dependents[at.index]) {
       if (--ranks_[at.rank].missing[later] == 0) ready({at.rank, later});
@@ -140,7 +137,7 @@ class Run {
   }
 
   [[nodiscard]] bool has_its_turn(Step at) const {
-    if (!posting_.one_peer || operation(at).kind != OpKind::recv) return true;
+    if (!posting_.one_peer || operation_of(programs_, at).kind != OpKind::recv) return true;
     const Position& position = ranks_[at.rank];
     return position.turn[at.index] == position.turn[position.receives.back()];
   }
@@ -161,7 +158,7 @@ class Run {
   }
 
   void move(Step one, Step other) {
-    execution_.steps.push_back(operation(one).kind == OpKind::recv ? one : other);
+    execution_.steps.push_back(operation_of(programs_, one).kind == OpKind::recv ? one : other);
     finish(one);
     finish(other);
   }
@@ -209,19 +206,17 @@ class Stuck {
     return at;
   }
 
-  const Operation& operation(Step at) const { return programs_[at.rank].operations[at.index]; }
-
   /// The rank must have one.
   Step first_undone_receive(Rank rank) const {
     Step at{rank, 0};
-    while (operation(at).kind != OpKind::recv || !undone(at)) ++at.index;
+    while (operation_of(programs_, at).kind != OpKind::recv || !undone(at)) ++at.index;
     return at;
   }
 
   /// The signals and accumulates not done that an await waits for.
   std::vector<Step> missing_counts(Step at) const {
     std::vector<Step> missing;
-    const std::uint32_t flag = flags_.number(programs_[at.rank], operation(at).flag);
+    const std::uint32_t flag = flags_.number(programs_[at.rank], operation_of(programs_, at).flag);
     for (const Step counted : flags_.counting(flag)) {
       if (undone(counted)) missing.push_back(counted);
     }
@@ -230,7 +225,7 @@ class Stuck {
 
   std::pair<Step, std::string> cause_of_await(Step at) const {
     const std::vector<Step> missing = missing_counts(at);
-    const std::string flag = flag_text(programs_[at.rank], operation(at).flag);
+    const std::string flag = flag_text(programs_[at.rank], operation_of(programs_, at).flag);
     if (missing.empty()) return {at, "waits for more than all counts of " + flag + ':'};
     std::string ranks;
     for (std::size_t i = 0; i < missing.size() && i < kShown; ++i) {
@@ -247,11 +242,12 @@ class Stuck {
     for (const OpIndex earlier : programs_[at.rank].after[at.index]) {
       if (undone({at.rank, earlier})) return {{at.rank, earlier}, "depends on"};
     }
-    if (operation(at).kind == OpKind::await) return cause_of_await(at);
+    if (operation_of(programs_, at).kind == OpKind::await) return cause_of_await(at);
     const auto& channel = messages_.channels[at.rank][messages_.channel_of[at.rank][at.index]];
-    if (operation(at).kind == OpKind::recv) {
+    if (operation_of(programs_, at).kind == OpKind::recv) {
       const Step first = first_undone_receive(at.rank);
-      if (operation(first).peer != operation(at).peer) return {first, "comes in turn after"};
+      if (operation_of(programs_, first).peer != operation_of(programs_, at).peer)
+        return {first, "comes in turn after"};
     }
     for (const OpIndex earlier : channel.operations) {
       if (earlier == at.index) break;
@@ -262,8 +258,7 @@ class Stuck {
 
   std::string sentence(Step at) const {
     const auto [next, why] = cause(at);
-    return place(programs_[at.rank], at.index) + ' ' + why + ' ' +
-           place(programs_[next.rank], next.index);
+    return place(programs_, at) + ' ' + why + ' ' + place(programs_, next);
   }
 
   /// Every operation that is not done waits for another such one, so the causes end in a cycle.
@@ -275,7 +270,7 @@ class Stuck {
     std::string text;
     std::size_t length = 0;
     do {
-      if (++length <= kCycleShown) text += place(programs_[at.rank], at.index) + " -> ";
+      if (++length <= kCycleShown) text += place(programs_, at) + " -> ";
       at = cause(at).first;
     } while (at.rank != start.rank || at.index != start.index);
     if (length > kCycleShown) {

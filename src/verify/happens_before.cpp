@@ -21,7 +21,7 @@ HappensBefore::HappensBefore(Programs programs, const Messages& messages, const 
   for (std::uint32_t next = 0; next < execution.steps.size(); ++next) {
     const Step at = execution.steps[next];
     position_[number(at)] = next;
-    const Operation& op = program(at).operations[at.index];
+    const Operation& op = operation_of(programs, at);
     if (op.kind != OpKind::recv) continue;
     const auto rank = static_cast<std::size_t>(at.rank);
     position_[number({op.peer, messages.partner[rank][at.index]})] = next;
@@ -37,17 +37,17 @@ void HappensBefore::reach(Step at) {
 }
 
 void HappensBefore::reach_dependencies(Step at) {
-  for (const OpIndex earlier : program(at).after[at.index]) reach({at.rank, earlier});
+  for (const OpIndex earlier : program_of(programs_, at).after[at.index]) reach({at.rank, earlier});
 }
 
 /// Goes on to the ranks that an operation hears of when it ends.
 void HappensBefore::reach_other_ranks(Step at) {
-  const Operation& op = program(at).operations[at.index];
+  const Operation& op = operation_of(programs_, at);
   if (op.kind == OpKind::recv) {
     const auto rank = static_cast<std::size_t>(at.rank);
     reach_dependencies({op.peer, messages_.partner[rank][at.index]});
   } else if (op.kind == OpKind::await) {
-    const std::uint32_t flag = flags_.number(program(at), op.flag);
+    const std::uint32_t flag = flags_.number(program_of(programs_, at), op.flag);
     if (flag_seen_by_[flag] == search_) return;
     flag_seen_by_[flag] = search_;
     for (const Step counted : flags_.counting(flag)) reach(counted);
@@ -102,7 +102,7 @@ class RaceSweep {
       : programs_(programs), order_(order), nodes_(programs.size()) {}
 
   Finding add(Step at) {
-    const Operation& op = operation(at);
+    const Operation& op = operation_of(programs_, at);
     // Operations that only order others touch nothing.
     if (op.kind == OpKind::signal || op.kind == OpKind::await) return {};
     const Accesses touched = accesses(op);
@@ -118,9 +118,6 @@ class RaceSweep {
   }
 
  private:
-  const Program& program(Step at) const { return programs_[static_cast<std::size_t>(at.rank)]; }
-  const Operation& operation(Step at) const { return program(at).operations[at.index]; }
-
   void read(Step at, const Slice& slice) {
     update(at, slice, [&](TouchedOnNode& touched) {
       expect(touched.writers);
@@ -137,7 +134,8 @@ class RaceSweep {
   }
 
   void accumulate(Step at, const Slice& slice) {
-    const std::uint32_t flag = order_.flags().number(program(at), operation(at).flag);
+    const std::uint32_t flag =
+        order_.flags().number(program_of(programs_, at), operation_of(programs_, at).flag);
     update(at, slice, [&](TouchedOnNode& touched) {
       if (touched.flag != flag) {
         touched.before = std::move(touched.writers);
@@ -156,7 +154,7 @@ class RaceSweep {
   template <typename Change>
   void update(Step at, const Slice& slice, Change change) {
     if (slice.empty() || slice.buffer != Buffer::node) return;
-    nodes_[static_cast<std::size_t>(program(at).node)].update(
+    nodes_[static_cast<std::size_t>(program_of(programs_, at).node)].update(
         {slice.begin, slice.count}, [&](Range, TouchedOnNode& touched) { change(touched); });
   }
 
@@ -168,10 +166,9 @@ class RaceSweep {
     if (earlier_.empty()) return {};
     const auto other = order_.first_unordered(earlier_, at);
     if (!other) return {};
-    return Counterexample{"race", place(program(at), at.index) + " and " +
-                                      place(program(*other), other->index) +
+    return Counterexample{"race", place(programs_, at) + " and " + place(programs_, *other) +
                                       " touch the same elements of the buffer of node " +
-                                      std::to_string(program(at).node) +
+                                      std::to_string(program_of(programs_, at).node) +
                                       ", at least one writes them, and nothing orders the two"};
   }
 
@@ -188,7 +185,7 @@ Finding check_races(Programs programs, const Messages& messages, const Execution
   RaceSweep sweep(programs, order);
   for (const Step at : execution.steps) {
     interruption_point();
-    const Operation& op = programs[static_cast<std::size_t>(at.rank)].operations[at.index];
+    const Operation& op = operation_of(programs, at);
     if (op.kind == OpKind::recv) {
       const auto rank = static_cast<std::size_t>(at.rank);
       if (Finding found = sweep.add({op.peer, messages.partner[rank][at.index]})) return found;

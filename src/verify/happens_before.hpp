@@ -29,9 +29,6 @@ class HappensBefore {
   [[nodiscard]] const Flags& flags() const { return flags_; }
 
  private:
-  [[nodiscard]] const Program& program(Step at) const {
-    return programs_[static_cast<std::size_t>(at.rank)];
-  }
   [[nodiscard]] std::size_t number(Step at) const {
     return first_[static_cast<std::size_t>(at.rank)] + at.index;
   }

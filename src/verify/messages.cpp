@@ -112,23 +112,14 @@ Finding check_matching(Programs programs, Messages& messages) {
 
 namespace {
 
-const Operation& operation(Programs programs, Step at) {
-  return programs[static_cast<std::size_t>(at.rank)].operations[at.index];
-}
-
-std::string place_of(Programs programs, Step at) {
-  return verifier::place(programs[static_cast<std::size_t>(at.rank)], at.index);
-}
-
 /// The fault of the operations that count on one flag, in words.
 std::string counting_fault(Programs programs, const std::vector<Step>& counting) {
   for (const Step at : counting) {
-    const Operation& first = operation(programs, counting.front());
-    const Operation& op = operation(programs, at);
-    const std::string both = place_of(programs, at) + " and " +
-                             place_of(programs, counting.front()) + " are on one flag of ";
-    const std::string node =
-        "node " + std::to_string(programs[static_cast<std::size_t>(at.rank)].node);
+    const Operation& first = operation_of(programs, counting.front());
+    const Operation& op = operation_of(programs, at);
+    const std::string both =
+        place(programs, at) + " and " + place(programs, counting.front()) + " are on one flag of ";
+    const std::string node = "node " + std::to_string(program_of(programs, at).node);
     if (op.kind != first.kind) return both + node + ": it takes accumulates or signals, not both";
     if (op.kind != OpKind::accumulate || op.target == first.target) continue;
     return both + node + ": all accumulates on a flag have one target";
@@ -142,10 +133,10 @@ Finding awaits_of(const Program& program, const Flags& flags) {
     if (op.kind != OpKind::await) continue;
     const auto all = static_cast<Count>(flags.counting(flags.number(program, op.flag)).size());
     if (op.count == all) continue;
-    return Counterexample{
-        "flags", verifier::place(program, i) + " should wait for all signals and " +
-                     "accumulates on the flag: node " + std::to_string(program.node) + " has " +
-                     std::to_string(all)};
+    return Counterexample{"flags", place(program, i) + " should wait for all signals and " +
+                                       "accumulates on the flag: node " +
+                                       std::to_string(program.node) + " has " +
+                                       std::to_string(all)};
   }
   return {};
 }

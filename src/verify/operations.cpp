@@ -1,7 +1,6 @@
 #include "verify/operations.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "base/parse.hpp"
 #include "base/threads.hpp"

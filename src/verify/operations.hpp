@@ -8,8 +8,7 @@
 
 namespace latecomer::verifier {
 
-// The order of a program's operations by its dependencies, directly or through others.
-
+/// The order of a program's operations by its dependencies, directly or through others.
 class Ancestry {
  public:
   explicit Ancestry(const Program& program)

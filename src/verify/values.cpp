@@ -261,6 +261,18 @@ bool as_wanted(const Holding& holding, const Piece& piece, const Expressions& ex
                              : expressions.complete(piece.expression);
 }
 
+/// right(holding, piece) says if a piece is as it should be.
+template <typename Right>
+Finding check_each(const Problem& problem, Programs programs, const Values& values,
+                   std::string_view rule, Right right) {
+  const auto check = [&](Rank rank, const Holding& holding, const Piece& piece) -> Finding {
+    if (right(holding, piece)) return {};
+    return Counterexample{rule, holds(rank, holding, piece, values) + ", should hold " +
+                                    wanted(problem, holding, piece)};
+  };
+  return each_result(problem, programs, values, check);
+}
+
 /// The way in which an element was combined on the first rank that has it.
 struct Combined {
   bool known = false;
@@ -294,24 +306,17 @@ Finding compare_with_first(const Problem& problem, Programs programs, const Valu
 }  // namespace
 
 Finding check_places(const Problem& problem, Programs programs, const Values& values) {
-  return each_result(problem, programs, values,
-                     [&](Rank rank, const Holding& holding, const Piece& piece) -> Finding {
-                       if (!piece.defined || piece.first == holding.first_element + piece.offset)
-                         return {};
-                       return Counterexample{"index", holds(rank, holding, piece, values) +
-                                                          ", should hold " +
-                                                          wanted(problem, holding, piece)};
-                     });
+  return check_each(problem, programs, values, "index",
+                    [](const Holding& holding, const Piece& piece) {
+                      return !piece.defined || piece.first == holding.first_element + piece.offset;
+                    });
 }
 
 Finding check_delivery(const Problem& problem, Programs programs, const Values& values) {
-  return each_result(problem, programs, values,
-                     [&](Rank rank, const Holding& holding, const Piece& piece) -> Finding {
-                       if (as_wanted(holding, piece, values.expressions())) return {};
-                       return Counterexample{"delivery", holds(rank, holding, piece, values) +
-                                                             ", should hold " +
-                                                             wanted(problem, holding, piece)};
-                     });
+  return check_each(problem, programs, values, "delivery",
+                    [&](const Holding& holding, const Piece& piece) {
+                      return as_wanted(holding, piece, values.expressions());
+                    });
 }
 
 Finding check_same_tree(const Problem& problem, Programs programs, const Values& values) {

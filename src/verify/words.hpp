@@ -26,6 +26,12 @@ struct Step {
   OpIndex index;
   bool operator==(const Step&) const = default;
 };
+[[nodiscard]] inline const Program& program_of(Programs programs, Step at) {
+  return programs[static_cast<std::size_t>(at.rank)];
+}
+[[nodiscard]] inline const Operation& operation_of(Programs programs, Step at) {
+  return program_of(programs, at).operations[at.index];
+}
 /// Nothing: the rule is kept.
 using Finding = std::optional<Counterexample>;
 
@@ -36,6 +42,9 @@ using Finding = std::optional<Counterexample>;
 /// "rank 1, operation 3 (recv scratch[0:4] from 0)"
 [[nodiscard]] inline std::string place(const Program& program, OpIndex index) {
   return "rank " + std::to_string(program.me) + ", " + operation_text(program, index);
+}
+[[nodiscard]] inline std::string place(Programs programs, Step at) {
+  return place(program_of(programs, at), at.index);
 }
 /// "1 element", "3 elements"
 [[nodiscard]] inline std::string quantity(Count count, const std::string& noun) {

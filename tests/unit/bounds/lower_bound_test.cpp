@@ -277,7 +277,7 @@ TEST(Bound, LateDoublingMeetsIt) {
 /// The bound for schedules that cut the vector into equal parts, one in each message, on one port:
 /// the last rank's blocks need blocks - 1 + ceil(log2 P) rounds to reach all ranks.
 Seconds least_in_blocks(const Problem& problem, Count blocks, const Network& network) {
-  const double rounds = bounds::rounds_to_all(static_cast<std::size_t>(problem.ranks), 1);
+  const double rounds = rounds_to_all(static_cast<std::size_t>(problem.ranks), 1);
   const Seconds block = network.alpha + network.beta * static_cast<double>(problem.bytes()) /
                                             static_cast<double>(blocks);
   return (static_cast<double>(blocks - 1) + rounds) * block;
