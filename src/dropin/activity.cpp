@@ -1,14 +1,14 @@
-#include "dropin/activity.hpp"
-
+// The drop-in library is active from MPI_Init to MPI_Finalize, if all ranks have it and its
+// settings are equal on all of them; at the end it sums the job up.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/arithmetic.hpp"
 #include "base/json.hpp"
+#include "base/threads.hpp"
 #include "capi/mpi/guard.hpp"
 #include "dropin/fast_path.hpp"
 #include "dropin/handshake.hpp"
@@ -30,6 +30,7 @@
 #include "runtime/settings/environment.hpp"
 #include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -59,13 +60,9 @@ class Sums {
 std::vector<std::string> hosts_of(MPI_Comm comm, Rank ranks) {
   constexpr std::size_t kBytes = 64;
   std::array<char, kBytes> mine{};
-  char name[MPI_MAX_PROCESSOR_NAME] = "";
-  int length = 0;
-  int me = 0;
-  PMPI_Get_processor_name(name, &length);
-  PMPI_Comm_rank(comm, &me);
-  std::copy_n(name, std::min(kBytes - 1, strnlen(name, sizeof name)), mine.data());
-  std::vector<std::array<char, kBytes>> all(me == 0 ? static_cast<std::size_t>(ranks) : 0);
+  host_in_mpi().copy(mine.data(), kBytes - 1);
+  const bool gets = rank_in(comm) == 0;
+  std::vector<std::array<char, kBytes>> all(gets ? static_cast<std::size_t>(ranks) : 0);
   PMPI_Gather(mine.data(), kBytes, MPI_CHAR, all.data(), kBytes, MPI_CHAR, 0, comm);
   std::vector<std::string> hosts;
   for (const auto& each : all) hosts.emplace_back(each.data());
@@ -76,19 +73,18 @@ Seconds mean(const std::vector<Seconds>& of) {
   return std::accumulate(of.begin(), of.end(), Seconds{0}) / static_cast<double>(of.size());
 }
 
-}  // namespace
-
+/// Collective over `comm`, which has the ranks of MPI_COMM_WORLD; the summary is right on its rank
+/// 0. `clock`: the common time at this rank's.
 JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
                          const ClockModel& clock) {
   JobSummary job;
-  PMPI_Comm_size(comm, &job.ranks);
+  job.ranks = ranks_of(comm);
   const Sums all(comm);
   job.elapsed = all(elapsed) / job.ranks;
   struct {
     double seconds;
     int rank;
-  } last{elapsed, 0};
-  PMPI_Comm_rank(comm, &last.rank);
+  } last{elapsed, rank_in(comm)};
   PMPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
   job.longest = last.seconds;
   job.last_to_end = last.rank;
@@ -115,6 +111,8 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   job.hosts = hosts_of(comm, job.ranks);
   return job;
 }
+
+}  // namespace
 
 }  // namespace latecomer
 
@@ -165,12 +163,9 @@ class CommonTime {
   /// Compares the clocks, and adds that to the trace, if there is one; collective over `comm`,
   /// which has the ranks of MPI_COMM_WORLD.
   void compare(MPI_Comm comm) {
-    Rank me = 0;
-    Rank ranks = 1;
-    PMPI_Comm_rank(comm, &me);
-    PMPI_Comm_size(comm, &ranks);
+    const Rank me = rank_in(comm);
     const std::uint64_t mine = introduction_of_place().clock;
-    std::vector<std::uint64_t> clocks(static_cast<std::size_t>(ranks));
+    std::vector<std::uint64_t> clocks(static_cast<std::size_t>(ranks_of(comm)));
     PMPI_Allgather(&mine, 1, MPI_UINT64_T, clocks.data(), 1, MPI_UINT64_T, comm);
     const ClockGroups groups = group_clocks(clocks, me);
     if (groups.leaders.size() == 1) return;
@@ -209,10 +204,7 @@ class CommonTime {
 };
 
 Seconds began = 0;
-CommonTime& common_time() {
-  static auto& made = *new CommonTime;  // MPI may end after static objects
-  return made;
-}
+CommonTime& common_time() { return lasting<CommonTime>(); }
 
 constexpr Seconds kPatience = 5;  // MPI_Init has just ended on all ranks
 /// Communicators at a time that are looked at: each takes 9 (Open MPI) or 15 KiB (MPICH).
@@ -256,10 +248,10 @@ void report_lone_rank() {
 bool has_no_identity(MPI_Comm comm) { return !has_identity(comm); }
 
 /// The trouble that this rank has with its trace; empty: none.
-std::string& trouble() {
-  static auto& made = *new std::string;  // MPI may end after static objects
-  return made;
-}
+struct Trouble {
+  std::string text;
+};
+std::string& trouble() { return lasting<Trouble>().text; }
 
 /// One rank says it for all that have any.
 void tell_trouble(MPI_Comm comm) {
@@ -267,14 +259,11 @@ void tell_trouble(MPI_Comm comm) {
   struct {
     int lacks;
     int rank;
-  } first{trouble().empty() ? 1 : 0, 0};
-  int rank = 0;
+  } first{trouble().empty() ? 1 : 0, rank_in(comm)};
   int all = 1 - first.lacks;
-  PMPI_Comm_rank(comm, &rank);
-  first.rank = rank;
   PMPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_2INT, MPI_MINLOC, comm);
   PMPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_SUM, comm);
-  if (rank == first.rank && all > 0) {
+  if (rank_in(comm) == first.rank && all > 0) {
     log_line(trouble() + (all > 1 ? "; ranks with such trouble: " + std::to_string(all) : ""));
   }
   trouble().clear();
@@ -291,7 +280,7 @@ void end_activity() {
   const Seconds elapsed = monotonic_clock() - began;
   const bool reported = ledger_is_kept();
   if (reported) common_time().compare(shared_comm::link().comm());
-  trace::end();
+  if (trace::is_on()) trace::recorder()->end();
   tell_trouble(shared_comm::link().comm());
   if (!reported) return;
   JobSummary job =
@@ -308,11 +297,8 @@ void begin_activity() {
   note_surroundings();
   const Mode mode = mode_of_environment();
   if (mode == Mode::off) return;
-  int ranks = 1;
-  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (ranks == 1) return report_lone_rank();
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (ranks_of(MPI_COMM_WORLD) == 1) return report_lone_rank();
+  const Rank rank = rank_in(MPI_COMM_WORLD);
   if (tolerates_failures()) {
     if (rank == 0) {
       report_inactive(

@@ -30,6 +30,14 @@ struct alignas(64) FastPath {
 };
 inline FastPath fast_path;
 
+/// True while calls are to be handled.
+[[nodiscard]] inline bool is_active() { return fast_path.active.load(std::memory_order_relaxed); }
+
+/// After MPI_Init: finds out whether all ranks of MPI_COMM_WORLD have the library, and sets it up.
+/// Returns within seconds where some have not; then rank 0, or the first rank that notices, says
+/// so on stderr.
+void begin_activity();
+
 inline constexpr std::array<int, 3> kCommonSizes = {sizeof(double), sizeof(int), sizeof(float)};
 
 /// The bytes of a vector; INT_MAX stands for more.

@@ -1,7 +1,6 @@
 #include "dropin/handshake.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <ctime>

@@ -6,7 +6,6 @@
 // tag from any rank could see it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>

@@ -19,9 +19,9 @@
 #include "runtime/connection/sleeping.hpp"
 #include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/log.hpp"
-#include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
 #include "runtime/trace/recorder.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -234,9 +234,7 @@ void tell_settings(const Policy& policy) {
   if (std::none_of(std::begin(kLevels), std::end(kLevels), is)) {
     report_unused("LATECOMER_LOG", Error("level", level, "error, warn, info or debug").what());
   }
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0 || !logs_info()) return;
+  if (rank_in(MPI_COMM_WORLD) != 0 || !logs_info()) return;
   log_line(std::string("version ") + latecomer_version() + " is active on all ranks");
   const auto tell = [](const char* name, const std::string& value) {
     log_line(std::string(name) + " = " + value + (is_used(name) ? " (environment)" : " (default)"));

@@ -1,5 +1,5 @@
 // The calls of latecomer's own functions in a program that is linked with it, too.
-#include "dropin/activity.hpp"
+#include "dropin/fast_path.hpp"
 #include "dropin/wrapped.hpp"
 
 namespace latecomer {

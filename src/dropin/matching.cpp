@@ -1,16 +1,12 @@
 #include "dropin/matching.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <map>
 #include <string_view>
 
-#include "base/reproducible.hpp"
 #include "lateness/calls.hpp"
 #include "runtime/report/stats_report.hpp"
-#include "runtime/trace/stamps.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -39,10 +35,11 @@ int size_of(std::size_t bytes) { return static_cast<int>(bytes); }
 class Matching {
  public:
   Matching(MPI_Comm comm, const ClockModel& clock, Seconds clock_error)
-      : comm_(comm), clock_(clock), contradicts_(kSameClock + 2 * clock_error) {
-    PMPI_Comm_rank(comm, &me_);
-    PMPI_Comm_size(comm, &ranks_);
-  }
+      : comm_(comm),
+        clock_(clock),
+        contradicts_(kSameClock + 2 * clock_error),
+        me_(rank_in(comm)),
+        ranks_(ranks_of(comm)) {}
 
   JobWaits operator()() {
     gather_groups();
@@ -370,8 +367,8 @@ class Matching {
   MPI_Comm comm_;
   ClockModel clock_;
   Seconds contradicts_;  // times that differ by more are no error of clocks
-  int me_ = 0;
-  int ranks_ = 1;
+  int me_;
+  int ranks_;
   Groups groups_;
   std::uint64_t made_ = 0;  // calls of this rank that others took part in
   JobWaits all_;

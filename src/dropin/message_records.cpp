@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/threads.hpp"
 #include "dropin/fast_path.hpp"
 
 namespace latecomer::messages {
@@ -117,17 +118,34 @@ bool was_cancelled(const MPI_Status& status) {
   return flag != 0;
 }
 
+struct Tables {
+  PendingTable requests;
+  PendingTable matched;
+};
+
+/// A collective that another call has completed. It overlaps with others.
+void write_collective(const Pending& done, const Ending& ending) {
+  trace::Call call;
+  call.served = trace::Served::other;
+  call.overlaps = 1;
+  call.root = std::max(done.begun.root, -1);
+  call.communicator = done.record.communicator;
+  call.sequence = done.begun.sequence;
+  call.arrival = done.record.posted;
+  call.exit = ending.end;
+  trace::Completion completion;
+  completion.communicator = call.communicator;
+  completion.sequence = call.sequence;
+  completion.begin = std::max(ending.begin, call.arrival);
+  completion.between = ending.between;
+  recorded = true;
+  trace::recorder()->add(call, done.begun.collective, done.begun.site, completion);
+}
+
 }  // namespace
 
-// Calls may come after static objects.
-PendingTable& requests() {
-  static auto& made = *new PendingTable;
-  return made;
-}
-PendingTable& matched() {
-  static auto& made = *new PendingTable;
-  return made;
-}
+PendingTable& requests() { return lasting<Tables>().requests; }
+PendingTable& matched() { return lasting<Tables>().matched; }
 
 std::int64_t bytes_of(const Data& data) {
   for (std::size_t i = 0; i < kCommonSizes.size(); ++i) {
@@ -143,7 +161,7 @@ std::optional<int> describe(trace::Message& record, const Posting& posting, cons
   if (to.peer == MPI_PROC_NULL || to.comm == MPI_COMM_NULL) return std::nullopt;
   const trace::TracedComm comm = trace::comm_of_messages(to.comm);
   if (comm.id == trace::TracedComm::kNone) {
-    trace::lose_message();
+    trace::recorder()->lose_message();
     return std::nullopt;
   }
   if (to.peer >= comm.peers) return std::nullopt;
@@ -171,7 +189,7 @@ void write(trace::Message record, const Ending& ending) {
   record.between = std::min(ending.between, record.begin - record.posted);
   record.end = ending.end;
   recorded = true;
-  trace::add(record, ending.site);
+  trace::recorder()->add(record, ending.site);
 }
 
 trace::Message own_message(What what, std::uint32_t communicator, trace::OwnTag::Tag tag, int peer,
@@ -197,19 +215,15 @@ void write(const OwnMessages& messages, std::int64_t posted, std::uint32_t first
 void write(const Pending& done, const MPI_Status* status, const Ending& ending) {
   if (done.silent || !done.active) return;
   if (done.begun.collective != nullptr) {
-    recorded = true;
-    trace::add_begun({done.begun.collective, done.begun.root, done.record.communicator,
-                      done.begun.sequence, done.record.posted,
-                      std::max(ending.begin, done.record.posted), ending.end, ending.between,
-                      done.begun.site});
-    return;
+    return write_collective(done, ending);
   }
   if (done.among != nullptr) {
     return write(*done.among, done.record.posted, done.record.order, ending);
   }
   trace::Message record = done.record;
   const bool comes = record.what == What::receive;
-  if ((comes || done.cancelled) && status == nullptr) return trace::lose_message(record.order);
+  if ((comes || done.cancelled) && status == nullptr)
+    return trace::recorder()->lose_message(record.order);
   if (done.cancelled && was_cancelled(*status)) return;  // there was no message
   if (comes) set_from(record, *status, done.first);
   write(record, ending);
@@ -219,11 +233,13 @@ void lose(const Pending& pending, const void* site) {
   if (pending.silent || !pending.active || pending.begun.collective != nullptr) return;
   if (pending.among != nullptr) {
     const auto count = static_cast<std::uint32_t>(pending.among->size());
-    for (std::uint32_t i = 0; i < count; ++i) trace::lose_message(pending.record.order + i);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      trace::recorder()->lose_message(pending.record.order + i);
+    }
     return;
   }
   const bool is_sure = pending.record.what != What::receive && !pending.cancelled;
-  if (!is_sure) return trace::lose_message(pending.record.order);
+  if (!is_sure) return trace::recorder()->lose_message(pending.record.order);
   const std::int64_t now = trace::now_ns();
   write(pending.record, {now, now, site});
 }

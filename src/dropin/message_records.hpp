@@ -192,7 +192,7 @@ void recording(Work&& work) try {
   return;  // there is no such communicator, but MPICH says that all is well after an error handler
 } catch (const std::exception&) {
   if (UserCode::threw()) throw;
-  trace::lose_message(0);  // which one is not known
+  trace::recorder()->lose_message(0);  // which one is not known
 }
 
 [[nodiscard]] std::int64_t bytes_of(const Data& data);

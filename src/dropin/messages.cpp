@@ -5,16 +5,16 @@
 #include <optional>
 #include <utility>
 
-#include "dropin/message_records.hpp"
 #include "dropin/next.hpp"
 #include "runtime/trace/stamps.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer::messages {
 
 void begin() {
   if (!loader_has_messages()) return;
   if (trace::is_on()) {
-    trace::look_at_messages();
+    trace::recorder()->look_at_messages();
     fast_path.messages = Messages::traced;
   } else if (fast_path.observes && stamps::are_kept()) {
     unseen::begin_total();
@@ -42,11 +42,11 @@ Inside::Inside(trace::Doing doing, What what, int peer, int tag, std::int64_t si
   status.since = since;
   status.peer = peer == MPI_ANY_SOURCE ? -1 : peer;
   status.sequence = tag == MPI_ANY_TAG ? -1 : tag;
-  trace::enter(status, site);
+  trace::recorder()->enter(status, site);
 }
 
 Inside::~Inside() {
-  if (!recorded) trace::leave();
+  if (!recorded) trace::recorder()->leave();
 }
 
 Posting post() {
@@ -138,7 +138,7 @@ void begun_to_receive(int flags, const Posting& posting, const To& from,
 void lost_with_send(const Posting& posting, const To& from, const MPI_Request* request) {
   recording([&] {
     Pending fresh = begun(trace::nonblocking, posting, from, request);
-    if (!fresh.silent) trace::lose_message(posting.order);
+    if (!fresh.silent) trace::recorder()->lose_message(posting.order);
     fresh.silent = true;
     add(fresh);
   });
@@ -204,9 +204,8 @@ Neighbours in_grid(MPI_Comm comm) {
 }
 
 Neighbours in_graph(MPI_Comm comm) {
-  int rank = 0;
+  const int rank = rank_in(comm);
   int count = 0;
-  PMPI_Comm_rank(comm, &rank);
   PMPI_Graph_neighbors_count(comm, rank, &count);
   std::vector<int> ranks(static_cast<std::size_t>(count));
   PMPI_Graph_neighbors(comm, rank, count, ranks.data());
@@ -252,7 +251,7 @@ void received_matched(const Posting& posting, MPI_Message message, const MPI_Mes
   const std::int64_t end = trace::now_ns();
   recording([&] {
     auto known = matched().erase(key_of(message), place_of(place));
-    if (!known) return trace::lose_message(0);
+    if (!known) return trace::recorder()->lose_message(0);
     known->record.posted = posting.time;
     write(*known, &status, {posting.time, end, site});
   });
@@ -266,7 +265,7 @@ void begun_to_receive_matched(const Posting& posting, MPI_Message message, const
     if (message != MPI_MESSAGE_NO_PROC) {
       const auto known = matched().erase(key_of(message), place_of(place));
       if (known) fresh = *known;
-      if (!known) trace::lose_message(0);
+      if (!known) trace::recorder()->lose_message(0);
     }
     fresh.key = key_of(*request);
     fresh.place = place_of(request);

@@ -121,7 +121,7 @@ OwnMessages messages_among(MPI_Comm comm, const Sends& sends, const Receives& re
   const std::uint32_t id = trace::comm_of_messages(comm).id;
   const Neighbours all = neighbours_of(comm);
   if (id == trace::TracedComm::kNone) {
-    trace::lose_message();
+    trace::recorder()->lose_message();
     return made;
   }
   bool all_are_data = true;

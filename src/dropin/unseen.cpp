@@ -103,11 +103,11 @@ Inside::Inside(std::uint8_t calls, std::int64_t since, const void* site)
   status.doing = trace::Doing::other;
   status.what = calls;
   status.since = since;
-  trace::enter(status, site);
+  trace::recorder()->enter(status, site);
 }
 
 Inside::~Inside() {
-  if (waits_) trace::leave();
+  if (waits_) trace::recorder()->leave();
 }
 
 void write() {
@@ -117,7 +117,7 @@ void write() {
     stamps::inside += record.inside;
     of_all_threads.fetch_add(record.inside, std::memory_order_relaxed);
   } else if (record.inside >= kLeast) {
-    trace::add(record, next_message.load(std::memory_order_relaxed));
+    trace::recorder()->add(record, next_message.load(std::memory_order_relaxed));
   }
   forget();
 }

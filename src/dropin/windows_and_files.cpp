@@ -3,13 +3,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/threads.hpp"
 #include "runtime/call/call.hpp"
 #include "runtime/trace/tracer.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer::objects {
 namespace {
@@ -49,11 +50,7 @@ class Objects {
   std::map<Object, KeptHere> kept_;
 };
 
-/// Calls may come after static objects.
-Objects& objects() {
-  static auto& made = *new Objects;
-  return made;
-}
+Objects& objects() { return lasting<Objects>(); }
 
 template <class Native>
 int together(const KeptHere& kept, const Object& object, const char* name, std::int64_t bytes,
@@ -86,14 +83,9 @@ bool has_own_handler(MPI_Win win) {
 /// MPI_GROUP_NULL for an empty one. Where it may be no group, there are none.
 Ranks ranks_of(MPI_Group group, MPI_Win win) {
   if (group == MPI_GROUP_NULL || has_own_handler(win)) return {};
-  int size = 0;
-  PMPI_Group_size(group, &size);
-  Ranks own(static_cast<std::size_t>(size));
-  std::iota(own.begin(), own.end(), 0);
-  Ranks found(own.size(), -1);
   MPI_Group all = MPI_GROUP_NULL;
   PMPI_Win_get_group(win, &all);
-  PMPI_Group_translate_ranks(group, size, own.data(), all, found.data());
+  Ranks found = places_in(all, group);
   PMPI_Group_free(&all);
   return found;
 }

@@ -7,7 +7,6 @@
 #include "base/reproducible.hpp"
 #include "capi/mpi/calls.hpp"
 #include "capi/mpi/guard.hpp"
-#include "dropin/activity.hpp"
 #include "dropin/fast_path.hpp"
 #include "dropin/messages.hpp"
 #include "dropin/next.hpp"
@@ -18,6 +17,7 @@
 #include "runtime/progress/progress_thread.hpp"
 #include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer::wrapped {
 namespace {
@@ -39,8 +39,7 @@ bool leaves(Count count, MPI_Datatype type) {
 bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
   if (part > INT_MAX) return false;
   if (!is_active() || is_left(comm)) return true;
-  int ranks = 1;
-  if (comm != MPI_COMM_NULL) PMPI_Comm_size(comm, &ranks);
+  const Rank ranks = comm != MPI_COMM_NULL ? ranks_of(comm) : 1;
   return ranks * bytes_of(part, type) < fast_path.min_bytes;
 }
 
@@ -51,23 +50,16 @@ bool exceeds_int(Count sendcount, Count recvcount) {
 }
 
 bool is_root(int root, MPI_Comm comm) {
-  int rank = 0;
-  int inter = 0;
   if (comm == MPI_COMM_NULL || is_left(comm)) return root == 0;
-  PMPI_Comm_rank(comm, &rank);
-  if (rank == root) PMPI_Comm_test_inter(comm, &inter);  // there it is a rank of the other group
-  return rank == root && inter == 0;
+  return rank_in(comm) == root && !has_two_groups(comm);  // there it is one of the other group
 }
 
 /// True if nobody can be waited for on the communicator, so that nothing is made for its calls.
 bool has_one_rank(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || used_last(comm)) return false;
   int ranks = 0;
-  int inter = 0;
   UserCode::run([&] { return PMPI_Comm_size(comm, &ranks); });
-  if (ranks != 1) return false;
-  PMPI_Comm_test_inter(comm, &inter);
-  return inter == 0;
+  return ranks == 1 && !has_two_groups(comm);
 }
 
 /// Runs a collective that has no record of its own.

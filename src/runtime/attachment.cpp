@@ -7,6 +7,7 @@
 
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
+#include "base/threads.hpp"
 #include "runtime/connection/meeting.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
@@ -17,6 +18,7 @@
 #include "runtime/settings/environment.hpp"
 #include "runtime/settings/settings.hpp"
 #include "runtime/settings/wisdom_file.hpp"
+#include "transports/mpi/communicators.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -46,13 +48,13 @@ class Dying {
   void add(MPI_Comm comm) {
     const std::lock_guard hold(guard_);
     handles_.insert(comm);
-    const std::string name = name_of(comm);
+    const std::string name = name_in_mpi(comm);
     PMPI_Comm_set_name(comm, (name.substr(0, MPI_MAX_OBJECT_NAME - 2) + kMark).c_str());
   }
   [[nodiscard]] bool contains(MPI_Comm comm) {
     const std::lock_guard hold(guard_);
     if (!handles_.contains(comm)) return false;
-    if (name_of(comm).ends_with(kMark)) return true;
+    if (name_in_mpi(comm).ends_with(kMark)) return true;
     handles_.erase(comm);
     return false;
   }
@@ -60,27 +62,15 @@ class Dying {
  private:
   static constexpr char kMark = '\x7f';
 
-  static std::string name_of(MPI_Comm comm) {
-    char name[MPI_MAX_OBJECT_NAME] = "";
-    int length = 0;
-    PMPI_Comm_get_name(comm, name, &length);
-    return name;
-  }
-
   std::mutex guard_;
   std::set<MPI_Comm> handles_;
 };
-
-Dying& dying() {
-  static auto& made = *new Dying;  // communicators may be freed after static objects
-  return made;
-}
 
 int free_state(MPI_Comm comm, int, void* state, void*) {
   ++gone;
   --living;
   delete static_cast<CommState*>(state);
-  (void)if_memory([&] { dying().add(comm); });
+  (void)if_memory([&] { lasting<Dying>().add(comm); });
   return MPI_SUCCESS;
 }
 
@@ -126,18 +116,6 @@ CommState& make_state(MPI_Comm comm) {
   return *fresh.release();
 }
 
-Rank ranks_of(MPI_Comm comm) {
-  int ranks = 1;
-  PMPI_Comm_size(comm, &ranks);
-  return ranks;
-}
-
-Rank rank_in(MPI_Comm comm) {
-  int rank = 0;
-  PMPI_Comm_rank(comm, &rank);
-  return rank;
-}
-
 }  // namespace
 
 CommState::CommState(MPI_Comm user)
@@ -153,9 +131,7 @@ CommState::CommState(MPI_Comm user)
   chooser.policy().reproducible = environment_flag("LATECOMER_REPRODUCIBLE");
   per_node = ranks_per_node();
   (void)progress_mode();  // what is wrong with it is said here, as of the others
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  intercommunicator = inter != 0;
+  intercommunicator = has_two_groups(comm);
 }
 
 /// Waits for no other rank; at the end of MPI, for some seconds at most, for those that are a block
@@ -227,7 +203,7 @@ CommState* state_for_call(MPI_Comm comm) {
   const std::uint64_t now = gone.load(std::memory_order_acquire);
   CommState* state = find_state(comm);
   if (state == nullptr) {
-    if (living >= defaults().most_states || dying().contains(comm)) return nullptr;
+    if (living >= defaults().most_states || lasting<Dying>().contains(comm)) return nullptr;
     state = &make_state(comm);
   }
   last = {comm, state, now};

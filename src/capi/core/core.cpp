@@ -6,12 +6,10 @@
 #include <exception>
 
 #include "algorithms/plans.hpp"
-#include "algorithms/registry.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "latecomer/latecomer.h"
 #include "simulate/simulate.hpp"
-#include "verify/verify.hpp"
 
 namespace latecomer {
 namespace {

@@ -11,8 +11,7 @@
 
 namespace latecomer {
 
-// The registry as JSON, for the C API and scripts.
-
+/// The registry as JSON, for the C API and scripts.
 [[nodiscard]] std::string registry_as_json();
 
 // The check of a plan, of either kind: of the programs of all ranks, or, where the algorithm

@@ -13,6 +13,7 @@
 #include "runtime/call/call.hpp"
 #include "runtime/call/persistent.hpp"
 #include "runtime/trace/tracer.hpp"
+#include "transports/mpi/communicators.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
@@ -106,10 +107,9 @@ int with_state(MPI_Comm comm, Work&& work, Before&& before = [](CommState&) {}) 
 /// executed first. An intercommunicator is refused, since each group sees the other one only.
 template <class Work>
 int with_state_together(MPI_Comm comm, Work&& work) {
-  int inter = 0;
   const bool usable = outside_of_mpi() == nullptr && comm != MPI_COMM_NULL;
-  if (usable) PMPI_Comm_test_inter(comm, &inter);
-  if (inter != 0) return failed("communicator: an intercommunicator", MPI_ERR_COMM);
+  if (usable && has_two_groups(comm))
+    return failed("communicator: an intercommunicator", MPI_ERR_COMM);
   const auto run = [&] { return with_state(comm, work, execute_started); };
   return usable ? observed({}, run) : run();
 }

@@ -156,71 +156,61 @@ void Reading::add_moved(Problem& problem) const {
   problem.count = parted(problem.collective) ? problem.ranks * bytes : bytes;
 }
 
-int allgather_natively(const Call& call, int sendcount) {
-  if (call.recvcounts == nullptr) {
-    return native_calls.allgather(call.sendbuf, sendcount, call.sendtype, call.recvbuf,
-                                  static_cast<int>(call.recvcount), call.recvtype, call.comm);
-  }
+int parts_natively(const Call& call) {
   const int* const counts = call.recvcounts == kNoCounts ? nullptr : call.recvcounts;
-  return native_calls.allgatherv(call.sendbuf, sendcount, call.sendtype, call.recvbuf, counts,
-                                 call.displs, call.recvtype, call.comm);
+  return native_calls.allgatherv(call.sendbuf, static_cast<int>(call.sendcount), call.sendtype,
+                                 call.recvbuf, counts, call.displs, call.recvtype, call.comm);
 }
 
-#if MPI_VERSION >= 4
-int large_natively(const Call& call) {
-  if (call.large_recvcounts != nullptr) {
-    return PMPI_Allgatherv_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
-                             call.large_recvcounts, call.large_displs, call.recvtype, call.comm);
-  }
+/// `mpi`: its functions, with counts of this type.
+template <class Number, class Functions>
+int natively(const Functions& mpi, const Call& call) {
+  const auto sent = static_cast<Number>(call.sendcount);
+  const auto received = static_cast<Number>(call.recvcount);
   switch (call.collective) {
     case Collective::allreduce:
-      return PMPI_Allreduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
-                              call.comm);
+      return mpi.allreduce(call.sendbuf, call.recvbuf, sent, call.sendtype, call.op, call.comm);
     case Collective::reduce:
-      return PMPI_Reduce_c(call.sendbuf, call.recvbuf, call.sendcount, call.sendtype, call.op,
-                           call.root, call.comm);
+      return mpi.reduce(call.sendbuf, call.recvbuf, sent, call.sendtype, call.op, call.root,
+                        call.comm);
     case Collective::bcast:
-      return PMPI_Bcast_c(call.recvbuf, call.recvcount, call.recvtype, call.root, call.comm);
+      return mpi.bcast(call.recvbuf, received, call.recvtype, call.root, call.comm);
     case Collective::allgather:
-      return PMPI_Allgather_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
-                              call.recvcount, call.recvtype, call.comm);
+      if (call.recvcounts != nullptr) return parts_natively(call);
+      return mpi.allgather(call.sendbuf, sent, call.sendtype, call.recvbuf, received, call.recvtype,
+                           call.comm);
     case Collective::gather:
-      return PMPI_Gather_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
-                           call.recvcount, call.recvtype, call.root, call.comm);
+      return mpi.gather(call.sendbuf, sent, call.sendtype, call.recvbuf, received, call.recvtype,
+                        call.root, call.comm);
     case Collective::scatter:
-      return PMPI_Scatter_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
-                            call.recvcount, call.recvtype, call.root, call.comm);
+      return mpi.scatter(call.sendbuf, sent, call.sendtype, call.recvbuf, received, call.recvtype,
+                         call.root, call.comm);
   }
   return MPI_ERR_OTHER;
 }
+
+#if MPI_VERSION >= 4
+struct LargeCalls {
+  decltype(&PMPI_Allreduce_c) allreduce = PMPI_Allreduce_c;
+  decltype(&PMPI_Reduce_c) reduce = PMPI_Reduce_c;
+  decltype(&PMPI_Bcast_c) bcast = PMPI_Bcast_c;
+  decltype(&PMPI_Allgather_c) allgather = PMPI_Allgather_c;
+  decltype(&PMPI_Gather_c) gather = PMPI_Gather_c;
+  decltype(&PMPI_Scatter_c) scatter = PMPI_Scatter_c;
+};
 #endif
 
 int natively(const Call& call) {
 #if MPI_VERSION >= 4
-  if (call.sendcount > INT_MAX || call.recvcount > INT_MAX || call.large_recvcounts != nullptr)
-    return large_natively(call);
-#endif
-  const auto sent = static_cast<int>(call.sendcount);
-  const auto received = static_cast<int>(call.recvcount);
-  switch (call.collective) {
-    case Collective::allreduce:
-      return native_calls.allreduce(call.sendbuf, call.recvbuf, sent, call.sendtype, call.op,
-                                    call.comm);
-    case Collective::reduce:
-      return native_calls.reduce(call.sendbuf, call.recvbuf, sent, call.sendtype, call.op,
-                                 call.root, call.comm);
-    case Collective::bcast:
-      return native_calls.bcast(call.recvbuf, received, call.recvtype, call.root, call.comm);
-    case Collective::allgather:
-      return allgather_natively(call, sent);
-    case Collective::gather:
-      return native_calls.gather(call.sendbuf, sent, call.sendtype, call.recvbuf, received,
-                                 call.recvtype, call.root, call.comm);
-    case Collective::scatter:
-      return native_calls.scatter(call.sendbuf, sent, call.sendtype, call.recvbuf, received,
-                                  call.recvtype, call.root, call.comm);
+  if (call.large_recvcounts != nullptr) {
+    return PMPI_Allgatherv_c(call.sendbuf, call.sendcount, call.sendtype, call.recvbuf,
+                             call.large_recvcounts, call.large_displs, call.recvtype, call.comm);
   }
-  return MPI_ERR_OTHER;
+  if (call.sendcount > INT_MAX || call.recvcount > INT_MAX) {
+    return natively<MPI_Count>(LargeCalls{}, call);
+  }
+#endif
+  return natively<int>(native_calls, call);
 }
 
 }  // namespace

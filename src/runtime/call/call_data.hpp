@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "runtime/call/call.hpp"
 #include "transports/mpi/layout.hpp"

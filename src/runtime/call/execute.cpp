@@ -10,7 +10,6 @@
 #include "base/arithmetic.hpp"
 #include "runtime/call/datatypes.hpp"
 #include "runtime/call/learning.hpp"
-#include "runtime/call/states.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/report/ledger.hpp"
 #include "runtime/trace/tracer.hpp"
@@ -145,7 +144,7 @@ std::optional<EndedCall::Telemetry> telemetry_of(const CommState& state, const P
 /// True if later calls with the same arguments mean the same. If ranks decide, that must be equal
 /// on all of them; handles of objects that a program made may be reused for other objects, and on
 /// some ranks only.
-bool lasting(const CommState& state, const Call& call) {
+bool stays(const CommState& state, const Call& call) {
   if (call.parts_differ()) return false;
   if (state.intercommunicator || state.choice(call.collective).algorithm->kind == Kind::native) {
     return true;
@@ -172,7 +171,7 @@ bool takes_shortcut(const CommState& state, const Request& request, const Ending
   const bool fixed = alone ? request.by_library != &latecomer_stats::fallback_arguments
                            : stays_native(state, request, ending) ||
                                  ending.counter == &latecomer_stats::fallback_device;
-  return fixed && ending.code == MPI_SUCCESS && lasting(state, request.call);
+  return fixed && ending.code == MPI_SUCCESS && stays(state, request.call);
 }
 
 /// Counts the rank that came last in the call.

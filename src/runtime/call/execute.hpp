@@ -1,7 +1,7 @@
 // Executes a collective call, from its arguments to its end.
 //
 //   arguments -> request (request.hpp: problem)
-//             -> state    (states.hpp: what the communicator does with the call)
+//             -> state    (states.cpp: what the communicator does with the call)
 //             -> decision (choose/chooser.hpp, or rank 0's announcement: library, refused, plan)
 //             -> run      (the MPI library's function, or the plan's program)
 //             -> learn    (arrivals and exits, known to all ranks)
@@ -19,11 +19,13 @@ namespace latecomer {
 /// Returns MPI's code; errors went through the communicator's error handler.
 int execute(CommState& state, const Call& call);
 
+/// Carries out a call that began at `entered`, as the state of the communicator says. Exceptions of
+/// the program's operators leave it.
+[[nodiscard]] Ending carry_out(CommState& state, const Request& request, Seconds entered);
+
 /// Called after a collective of the MPI library in which all ranks of the communicator waited for
 /// each other: does what waited for such a call. Errors show in later calls.
 void after_synchronising(CommState& state);
-
-// The record of a call: statistics, and whether calls like it can take the shortcut.
 
 /// Adds the call to the statistics, and notes whether calls like it can take the shortcut.
 void record(CommState& state, const Request& request, const Ending& ending, Seconds entered);

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/threads.hpp"
 #include "transports/mpi/layout.hpp"
 
 namespace latecomer {
@@ -179,15 +180,6 @@ class Loaded {
   std::array<std::atomic<void*>, kRuntimes.size()> libraries_{};
 };
 
-}  // namespace
-
-bool is_device_memory(const void* address) {
-  static auto& loaded = *new Loaded;  // calls may come after static objects
-  return address != nullptr && loaded.holds(address);
-}
-
-namespace {
-
 /// A duplicate of MPI_COMM_SELF would call the copy functions of the program's attributes.
 MPI_Comm make_own_comm() {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -196,18 +188,12 @@ MPI_Comm make_own_comm() {
   return comm;
 }
 
-}  // namespace
-
-int send_to_self(const void* from, int count, MPI_Datatype type, void* to, int count_there,
-                 MPI_Datatype type_there) {
-  static const MPI_Comm comm = make_own_comm();
-  static std::mutex guard;  // messages of two threads must not meet
-  const std::lock_guard hold(guard);
-  return native_calls.sendrecv(from, count, type, 0, 0, to, count_there, type_there, 0, 0, comm,
-                               MPI_STATUS_IGNORE);
+/// True if a runtime is in the process and says that the address lies in memory of its devices, or
+/// in memory that it moves between devices and host. Host memory that a program has registered with
+/// a runtime does not count. No runtime is loaded or set up for this.
+bool is_device_memory(const void* address) {
+  return address != nullptr && lasting<Loaded>().holds(address);
 }
-
-namespace {
 
 char* moved(const void* buffer, MPI_Aint offset) {
   return const_cast<char*>(static_cast<const char*>(buffer)) + offset;
@@ -247,6 +233,15 @@ bool receives_something(const Call& call, Rank ranks) {
 }
 
 }  // namespace
+
+int send_to_self(const void* from, int count, MPI_Datatype type, void* to, int count_there,
+                 MPI_Datatype type_there) {
+  static const MPI_Comm comm = make_own_comm();
+  static std::mutex guard;  // messages of two threads must not meet
+  const std::lock_guard hold(guard);
+  return native_calls.sendrecv(from, count, type, 0, 0, to, count_there, type_there, 0, 0, comm,
+                               MPI_STATUS_IGNORE);
+}
 
 bool passes_device_memory(const Call& call, Rank ranks, Rank me) {
   if (sends(call, me) && is_device_buffer(call.sendbuf, call.sendcount, call.sendtype)) return true;

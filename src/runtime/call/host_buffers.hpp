@@ -13,11 +13,6 @@ namespace latecomer {
 // Memory of accelerators that the program's CUDA, HIP or Level Zero runtime manages: the processor
 // may not be able to touch it.
 
-/// True if such a runtime is in the process and says that the address lies in memory of its
-/// devices, or in memory that it moves between devices and host. Host memory that a program has
-/// registered with a runtime does not count. No runtime is loaded or set up for this.
-[[nodiscard]] bool is_device_memory(const void* address);
-
 /// True if a buffer that counts on this rank is memory of a device.
 [[nodiscard]] bool passes_device_memory(const Call& call, Rank ranks, Rank me);
 

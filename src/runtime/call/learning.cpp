@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -140,6 +139,24 @@ bool review_by_reductions(CommState& state, const CallClass& call_class, Review&
   return false;
 }
 
+/// The handled calls after which ranks tell each other whether they pass memory of a device, which
+/// they may begin to do at any time. Until all know, each copies its own.
+bool tells_of_devices(std::uint64_t calls) {
+  constexpr std::uint64_t kEvery = 256;
+  return calls < kEvery ? std::has_single_bit(calls) : calls % kEvery == 0;
+}
+
+Outcome tell_of_devices(CommState& state) {
+  CommResources& resources = *state.resources;
+  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
+                          "to compare the kinds of buffers");
+  const auto any = tree_allreduce(channel, state.ranks, state.rank,
+                                  std::uint64_t{state.passed_device_memory ? 1U : 0U},
+                                  [](std::uint64_t& all, std::uint64_t theirs) { all |= theirs; });
+  if (!channel.failed()) resources.device_memory = any != 0;
+  return channel.outcome();
+}
+
 }  // namespace
 
 Outcome note_arrivals(CommState& state) {
@@ -242,28 +259,6 @@ Ending review_decided(CommState& state, const Problem& problem, Ending ending) {
   state.chooser.reviewed(*ending.call_class, problem, all);
   return ending;
 }
-
-namespace {
-
-/// The handled calls after which ranks tell each other whether they pass memory of a device, which
-/// they may begin to do at any time. Until all know, each copies its own.
-bool tells_of_devices(std::uint64_t calls) {
-  constexpr std::uint64_t kEvery = 256;
-  return calls < kEvery ? std::has_single_bit(calls) : calls % kEvery == 0;
-}
-
-Outcome tell_of_devices(CommState& state) {
-  CommResources& resources = *state.resources;
-  BlockingChannel channel(resources, {state.comm, state.tuning.long_wait}, Tags::kReview,
-                          "to compare the kinds of buffers");
-  const auto any = tree_allreduce(channel, state.ranks, state.rank,
-                                  std::uint64_t{state.passed_device_memory ? 1U : 0U},
-                                  [](std::uint64_t& all, std::uint64_t theirs) { all |= theirs; });
-  if (!channel.failed()) resources.device_memory = any != 0;
-  return channel.outcome();
-}
-
-}  // namespace
 
 void note_device_memory(CommState& state, const Call& call) {
   state.device_call = passes_device_memory(call, state.ranks, state.rank);

@@ -2,7 +2,6 @@
 
 #include "base/error.hpp"
 #include "runtime/call/datatypes.hpp"
-#include "runtime/comm_state.hpp"
 #include "runtime/report/log.hpp"
 #include "transports/mpi/buffers.hpp"
 

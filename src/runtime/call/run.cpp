@@ -124,14 +124,14 @@ void StallMonitor::report(const std::string& for_what, std::span<const Rank> ran
   const std::string what = options_.plan == nullptr ? "" : " (" + in_words(*options_.plan) + ')';
   log_line(describe(options_.user) + ", call " +
            std::to_string(resources_.calls - resources_.earlier + options_.calls_ahead) + what +
-           ": waiting for " + format_fixed(timer_.waited(), 6) + " s " + for_what +
+           ": waiting for " + format_fixed(now_ - since_, 6) + " s " + for_what +
            resources_.hosts.whereabouts(ranks) +
            "; a rank that is waited for may be in the MPI library");
 }
 
 void StallMonitor::check_failures() {
-  if (timer_.now() < next_check_) return;
-  next_check_ = timer_.now() + kFailureCheckInterval;
+  if (now_ < next_check_) return;
+  next_check_ = now_ + kFailureCheckInterval;
   trouble_ = resources_.failures.check();
 }
 

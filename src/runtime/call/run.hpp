@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/types.hpp"
 #include "protocol/protocol.hpp"
@@ -14,44 +15,9 @@
 
 namespace latecomer {
 
-// Measures a wait, and when to report it as a stall: once after `limit` seconds, then at doubling
-// intervals.
-
-class StallTimer {
- public:
-  explicit StallTimer(Seconds limit) : limit_(limit) {}
-
-  void progressed() { waiting_ = false; }
-  /// Called when no message arrived. Returns true if a report is due.
-  bool idle();
-  /// The seconds since the first idle() after the last progress.
-  [[nodiscard]] Seconds waited() const { return now_ - since_; }
-  [[nodiscard]] Seconds now() const { return now_; }
-
- private:
-  Seconds limit_;
-  bool waiting_ = false;
-  Seconds now_ = 0;
-  Seconds since_ = 0;
-  Seconds next_ = 0;
-};
-
-inline bool StallTimer::idle() {
-  now_ = monotonic_clock();
-  if (!waiting_) {
-    waiting_ = true;
-    since_ = now_;
-    next_ = limit_;
-    return false;
-  }
-  if (waited() < next_) return false;
-  next_ *= 2;
-  return true;
-}
-
 struct WaitOptions {
-  MPI_Comm user;  // for reports
-  Seconds long_wait;
+  MPI_Comm user;                  // for reports
+  Seconds long_wait;              // before it is reported, then at doubling intervals
   std::uint64_t calls_ahead = 0;  // how many calls after the last begun one the wait is in
   const Plan* plan = nullptr;     // of the call; null: there is none
   Seconds expected = 0;           // how long the wait is expected to be; 0: that is not known
@@ -64,25 +30,31 @@ class StallMonitor {
   StallMonitor(CommResources& resources, const WaitOptions& options)
       : resources_(resources),
         options_(options),
-        timer_(options.long_wait),
         sleeps_(kRankSleeps.among(resources.comm->link().ranks())),
         backoff_(sleeps_, resources.sleeping),
         expected_end_(monotonic_clock() + options.expected) {}
 
   void progressed() {
-    timer_.progressed();
+    waiting_ = false;
     backoff_.progressed();
   }
   /// Called when no message arrived. Calls `report` if a report is due.
   template <class Report>
   void pause(Report&& report) {
-    if (timer_.idle()) report();
+    now_ = monotonic_clock();
+    if (!std::exchange(waiting_, true)) {
+      since_ = now_;
+      next_report_ = options_.long_wait;
+    } else if (now_ - since_ >= next_report_) {
+      next_report_ *= 2;
+      report();
+    }
     check_failures();
     MpiTransport& transport = resources_.transport;
-    backoff_.pause(timer_.now(), expected_end_ - timer_.now(),
+    backoff_.pause(now_, expected_end_ - now_,
                    transport.may_sleep_on_flags() ? kFlagSleeps : sleeps_, [&](Seconds seconds) {
                      transport.sleep(seconds);
-                     note_slept(monotonic_clock() - timer_.now());
+                     note_slept(monotonic_clock() - now_);
                    });
   }
   /// Reports on stderr how long this rank has been waiting, `for_what`, and where those ranks are.
@@ -95,10 +67,13 @@ class StallMonitor {
 
   CommResources& resources_;
   WaitOptions options_;
-  StallTimer timer_;
   Sleeps sleeps_;
   Backoff backoff_;
   Seconds expected_end_;
+  bool waiting_ = false;
+  Seconds now_ = 0;    // of the last pause ...
+  Seconds since_ = 0;  // ... and of the first one after progress
+  Seconds next_report_ = 0;
   Seconds next_check_ = 0;
   std::optional<std::string> trouble_;
 };

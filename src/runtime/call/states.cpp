@@ -1,13 +1,15 @@
-#include "runtime/call/states.hpp"
+// How a communicator carries out a call: one function for each state that it may be in. What
+// decides about the state changes only at moments that all ranks know, so that all are in the same
+// one.
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "runtime/call/call_data.hpp"
 #include "runtime/call/datatypes.hpp"
+#include "runtime/call/execute.hpp"
 #include "runtime/call/host_buffers.hpp"
 #include "runtime/call/learning.hpp"
 #include "runtime/call/run.hpp"
@@ -17,7 +19,10 @@
 #include "runtime/settings/defaults.hpp"
 
 namespace latecomer {
+namespace {
 
+/// Executes the MPI library's collective; if MPI refuses the call it calls the program's error
+/// handler. Returns MPI's code.
 int execute_natively(CommState& state, const Call& call) {
   const ReleasedCommLock released(state.lock);
   const Seconds entered = monotonic_clock();
@@ -29,17 +34,15 @@ int execute_natively(CommState& state, const Call& call) {
   return code;
 }
 
-namespace {
-
 bool is_refused(const Ending& ending) {
   return ending.counter == &latecomer_stats::fallback_arguments && is_refusal(ending.code);
 }
 
-}  // namespace
-
-/// A refused call is none: other ranks made no such call, and learn from the calls around it.
+/// Executes a native call without any decision. `counter`: the reason. `call_class`: its class, if
+/// its duration is watched. A refused call is none: other ranks made no such call, and learn from
+/// the calls around it.
 Ending execute_by_library(CommState& state, const Request& request, CallCounter counter,
-                          CallClass* call_class, Seconds entered) {
+                          CallClass* call_class = nullptr, Seconds entered = 0) {
   const bool may_be_refused = counter == &latecomer_stats::fallback_arguments;
   if (!may_be_refused) state.chooser.skip();
   const Ending ending{execute_natively(state, request.call), counter, false, call_class};
@@ -51,8 +54,6 @@ Ending execute_by_library(CommState& state, const Request& request, CallCounter 
   note_device_memory(state, request.call);
   return review_in_time(state, request.problem, ending);
 }
-
-namespace {
 
 /// A guard for the memory of a call that fails: its messages end first. The program's operators may
 /// leave the call by an exception.
@@ -190,8 +191,8 @@ Outcome prepare_decided(CommState& state, const Request& request, Decision& deci
   return {};
 }
 
-}  // namespace
-
+/// Decides about the call and executes it. The ranks are linked, and their settings are alike.
+/// `arrived`: on the common clock.
 Ending decide_and_execute(CommState& state, const Request& request, CallClass* call_class,
                           Seconds arrived) {
   const Call& call = request.call;
@@ -233,8 +234,6 @@ Ending decide_and_execute(CommState& state, const Request& request, CallClass* c
   ending.ends_block = decision.ends_block;
   return ending;
 }
-
-namespace {
 
 /// Plain: the MPI library was chosen, or has the call because of its arguments, which may be wrong
 /// or which MPI allows to differ. Then ranks that decide are notified. A call that MPI refuses has

@@ -5,12 +5,13 @@
 #include <map>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <shared_mutex>
 #include <unordered_map>
 #include <utility>
 
 #include "base/reproducible.hpp"
+#include "base/threads.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -51,10 +52,7 @@ class Handles {
   std::shared_mutex guard_;
   std::unordered_map<MPI_Comm, Named*> all_;
 };
-Handles& handles() {
-  static auto& made = *new Handles;  // communicators may be used after static objects
-  return made;
-}
+Handles& handles() { return lasting<Handles>(); }
 
 /// The duplicate that this thread has begun to make.
 struct Duplicate {
@@ -101,17 +99,9 @@ Named* find(MPI_Comm comm) {
   return flag != 0 ? static_cast<Named*>(found) : nullptr;
 }
 
-bool has_two_groups(MPI_Comm comm) {
-  int inter = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  return inter != 0;
-}
-
 void name(MPI_Comm comm, std::uint64_t name) {
   const bool two_groups = has_two_groups(comm);
-  int ranks = 0;
-  PMPI_Comm_size(comm, &ranks);
-  if (ranks == 1 && !two_groups) return;  // it has nobody to meet
+  if (ranks_of(comm) == 1 && !two_groups) return;  // it has nobody to meet
   auto named = std::make_unique<Named>(name, two_groups);
   if (PMPI_Comm_set_attr(comm, keyval_of_names, named.get()) == MPI_SUCCESS) {
     handles().add(comm, named.release());  // the attribute's
@@ -123,38 +113,22 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return fnv1a(std::span(words));
 }
 
-/// The places of the group's ranks in MPI_COMM_WORLD. Frees the group.
-std::vector<int> places_of_group(MPI_Group group) {
-  MPI_Group world = MPI_GROUP_NULL;
-  int size = 0;
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Group_size(group, &size);
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::vector<int> places(ranks.size());
-  PMPI_Group_translate_ranks(group, size, ranks.data(), world, places.data());
-  PMPI_Group_free(&world);
-  PMPI_Group_free(&group);
-  return places;
-}
-
 }  // namespace
 
 Places places_of(MPI_Comm comm) {
   MPI_Group group = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
-  Places places{places_of_group(group)};
+  Places places{places_in_world(group)};
   if (has_two_groups(comm)) {
     PMPI_Comm_remote_group(comm, &group);
-    std::vector<int> others = places_of_group(group);
+    std::vector<int> others = places_in_world(group);
     if (others < places.all) {
       places.own = others.size();
       std::swap(others, places.all);
     }
     places.all.insert(places.all.end(), others.begin(), others.end());
   }
-  constexpr int kNone = MPI_UNDEFINED;
-  if (std::ranges::find(places.all, kNone) != places.all.end()) places.all.clear();
+  if (std::ranges::find(places.all, -1) != places.all.end()) places.all.clear();
   return places;
 }
 
@@ -201,9 +175,7 @@ bool has_identity(MPI_Comm comm) {
 std::optional<Identity> identity_of(MPI_Comm comm) {
   const Named* const named = find(comm);
   if (named == nullptr || named->two_groups) return std::nullopt;
-  int me = 0;
-  PMPI_Comm_rank(comm, &me);
-  return Identity{named->name, std::make_shared<const Members>(places_of(comm).all), me};
+  return Identity{named->name, std::make_shared<const Members>(places_of(comm).all), rank_in(comm)};
 }
 
 }  // namespace latecomer

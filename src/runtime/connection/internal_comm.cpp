@@ -1,12 +1,11 @@
 #include "runtime/connection/internal_comm.hpp"
 
-#include <memory>
 #include <mutex>
 
+#include "base/threads.hpp"
 #include "transports/mpi/user_code.hpp"
 
 namespace latecomer {
-
 namespace {
 
 /// The user's handler may throw where MPI refuses to tell of the communicator.
@@ -29,11 +28,13 @@ int create(MPI_Comm user, MPI_Comm& comm) {
   return code;
 }
 
-}  // namespace
-
+/// An MPI communicator of all ranks of `user`, which returns errors; null after an error, whose
+/// code is returned. MPI_Comm_dup would call the copy functions of the user's attributes.
 int make_beside(MPI_Comm user, MPI_Comm& comm) {
   return UserCode::run([&] { return create(user, comm); });
 }
+
+}  // namespace
 
 int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
   MPI_Comm comm = MPI_COMM_NULL;
@@ -65,10 +66,7 @@ struct Shared {
   Slots slots;
 };
 
-Shared& shared() {
-  static auto& made = *new Shared;  // communicators may be used after static objects
-  return made;
-}
+Shared& shared() { return lasting<Shared>(); }
 
 }  // namespace
 

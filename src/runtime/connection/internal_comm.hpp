@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "agreement/slots.hpp"
@@ -39,10 +38,6 @@ class InternalComm {
   bool whole_;  // the MPI communicator is its own
   bool keep_ = false;
 };
-
-/// An MPI communicator of all ranks of `user`, which returns errors; null after an error, whose
-/// code is returned. MPI_Comm_dup would call the copy functions of the user's attributes.
-[[nodiscard]] int make_beside(MPI_Comm user, MPI_Comm& comm);
 
 }  // namespace latecomer
 

@@ -6,13 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <charconv>
-#include <cstring>
 #include <iterator>
 #include <map>
-#include <string_view>
 #include <tuple>
 #include <type_traits>
 
@@ -93,6 +90,8 @@ std::uint64_t hash_of_node(Text text) {
   return fnv1a(text.view());
 }
 
+constexpr std::size_t kMostNamed = 4;  // more would hide the rest of a message
+
 }  // namespace
 
 void merge(SettingHashes& mine, const SettingHashes& others) {
@@ -162,12 +161,6 @@ SettingHashes settings_of(const Introductions& all) {
   for (const Introduction& one : all) merge(merged, one.settings);
   return merged;
 }
-
-namespace {
-
-constexpr std::size_t kMostNamed = 4;  // more would hide the rest of a message
-
-}  // namespace
 
 Hosts::Hosts(const Introductions& all) {
   std::map<std::string, std::uint32_t> numbers;

@@ -68,8 +68,7 @@ using Introductions = std::vector<Introduction>;
 /// True if a rank has passed memory of a device.
 [[nodiscard]] bool any_passes_device_memory(const Introductions& all);
 
-// The names of the hosts on which a communicator's ranks run, for messages.
-
+/// The names of the hosts on which a communicator's ranks run, for messages.
 class Hosts {
  public:
   explicit Hosts(const Introductions& all);

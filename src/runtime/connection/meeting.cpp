@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/reproducible.hpp"
-#include "runtime/comm_state.hpp"
+#include "base/threads.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/connection/internal_comm.hpp"
 #include "runtime/report/log.hpp"
@@ -43,11 +43,6 @@ struct Letter {
 /// none yet, are kept.
 class Post {
  public:
-  static Post& instance() {
-    static auto& made = *new Post;  // communicators may be used after static objects
-    return made;
-  }
-
   void send(int to, const Head& head, const Told& told) {
     Told bytes(sizeof head + told.size());
     std::memcpy(bytes.data(), &head, sizeof head);
@@ -82,10 +77,8 @@ class Post {
   }
 
  private:
-  Post() : mailbox_(shared_comm::link(), 0) {}
-
   std::mutex guard_;
-  Mailbox mailbox_;
+  Mailbox mailbox_{shared_comm::link(), 0};
   std::list<Letter> kept_;
 };
 
@@ -120,7 +113,7 @@ class Meeting {
   }
   std::optional<MeetingRank::Message> hear(const MeetingRank::Awaited& awaited) {
     std::optional<Letter> found;
-    Post& post = Post::instance();
+    Post& post = lasting<Post>();
     const auto came = [&] {
       found = post.receive(members_.place(awaited.from), head(awaited.step, Met::agreed));
       return found.has_value() || post.failed();
@@ -141,7 +134,7 @@ class Meeting {
   }
   void act(const MeetingRank::Actions& actions) const {
     for (const auto& [to, message] : actions.tell) {
-      Post::instance().send(members_.place(to), head(message.step, message.met), message.told);
+      lasting<Post>().send(members_.place(to), head(message.step, message.met), message.told);
     }
     if (actions.missed) {
       report(*actions.missed, "did not come to link ranks",

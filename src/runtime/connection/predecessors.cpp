@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/reproducible.hpp"
+#include "base/threads.hpp"
 #include "runtime/progress/async_progress.hpp"
 #include "runtime/progress/progress_thread.hpp"
 #include "transports/mpi/user_code.hpp"
@@ -44,11 +45,6 @@ using Left = std::unique_ptr<Predecessor>;
 
 class Predecessors {
  public:
-  static Predecessors& instance() {
-    static auto& made = *new Predecessors;  // communicators may be freed after static objects
-    return made;
-  }
-
   void add(Left left) {
     Left surplus;
     const std::lock_guard hold(guard_);
@@ -112,6 +108,7 @@ class Predecessors {
   bool open_ = false;
   std::deque<Left> all_;
 };
+Predecessors& predecessors() { return lasting<Predecessors>(); }
 
 /// A fingerprint of the ranks' processes: a few of them distinguish most groups, and the state hash
 /// distinguishes all.
@@ -138,7 +135,7 @@ bool leave_to_successor(CommState& state) {
   const StateHash state_hash = state.chooser.state_hash();
   const bool usable = state.broken.empty() && !state.resources_failed && !state.reviews_missed &&
                       state.settings != Settings::different;
-  if (state_hash == 0 || !usable || !Predecessors::instance().open()) return false;
+  if (state_hash == 0 || !usable || !predecessors().open()) return false;
   const bool threads = state.async_progress != nullptr;
   if (threads) {
     const std::lock_guard hold(state.lock);
@@ -146,15 +143,15 @@ bool leave_to_successor(CommState& state) {
   }
   state.async_progress.reset();
   const auto ranks = fingerprint(state.comm, state.rank, state.ranks);
-  Predecessors::instance().add(std::make_unique<Predecessor>(
+  predecessors().add(std::make_unique<Predecessor>(
       Predecessor{ranks, state_hash, std::move(state.chooser), state.settings, threads, state.calls,
                   std::move(state.resources), state.clock_refresh}));
   return true;
 }
 
-void forget_predecessors() { Predecessors::instance().clear(); }
+void forget_predecessors() { predecessors().clear(); }
 
-void end_predecessors() { Predecessors::instance().close(); }
+void end_predecessors() { predecessors().close(); }
 
 Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what) {
   const bool known =
@@ -162,9 +159,9 @@ Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what)
   const ProgressMode mode = progress_mode();
   if (known || mode == ProgressMode::not_allowed) return;
   const bool threads = mode == ProgressMode::thread;
-  Predecessors::instance().open_until_finalize();
+  predecessors().open_until_finalize();
   const std::uint64_t ranks = fingerprint(state.comm, state.rank, state.ranks);
-  predecessor_ = Predecessors::instance().take([&](const Predecessor& left) {
+  predecessor_ = predecessors().take([&](const Predecessor& left) {
     if (left.ranks != ranks || left.threads != threads) return false;
     if (left.resources && left.resources->per_node != state.per_node) return false;
     return what == Of::resources ? left.resources != nullptr
@@ -173,7 +170,7 @@ Inheritance::Inheritance(CommState& state, Of what) : state_(state), what_(what)
 }
 
 Inheritance::~Inheritance() {
-  if (predecessor_) Predecessors::instance().give_back(std::move(predecessor_));
+  if (predecessor_) predecessors().give_back(std::move(predecessor_));
 }
 
 StateHash Inheritance::state_hash() const { return predecessor_ ? predecessor_->state_hash : 0; }

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
 #include "runtime/settings/environment.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -32,9 +33,7 @@ Sleeping sleeping_of_rank(bool oversubscribed) {
 bool asked_to_sleep() { return sleeping_of_rank(false) == Sleeping::asked; }
 
 int wait_asleep(MPI_Request& request, MPI_Comm comm) {
-  int ranks = 1;
-  PMPI_Comm_size(comm, &ranks);
-  const Sleeps sleeps = kRankSleeps.among(ranks);
+  const Sleeps sleeps = kRankSleeps.among(ranks_of(comm));
   Backoff backoff(sleeps, Sleeping::asked);
   int done = 0;
   int code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);

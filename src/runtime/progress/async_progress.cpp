@@ -1,6 +1,5 @@
 #include "runtime/progress/async_progress.hpp"
 
-#include <array>
 #include <bit>
 #include <cmath>
 #include <mutex>
@@ -10,7 +9,6 @@
 #include "base/error.hpp"
 #include "runtime/connection/connect.hpp"
 #include "runtime/connection/node_sharing.hpp"
-#include "runtime/progress/progress_thread.hpp"
 
 namespace latecomer {
 namespace {

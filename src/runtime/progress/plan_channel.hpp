@@ -94,9 +94,8 @@ class PlanChannel {
   Mailbox mailbox_;
 };
 
-// The state with which rank 0 of a communicator plans calls for all ranks: the requests for plans,
-// and the reported arrivals.
-
+/// The state with which rank 0 of a communicator plans calls for all ranks: the requests for plans,
+/// and the reported arrivals.
 class Sequencer {
  public:
   explicit Sequencer(Rank ranks) : reports_(static_cast<std::size_t>(ranks)) {}

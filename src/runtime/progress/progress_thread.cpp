@@ -8,7 +8,6 @@
 #include <mutex>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "base/error.hpp"
 #include "runtime/connection/clocks/clocks.hpp"
@@ -59,6 +58,22 @@ void say_some_only(MPI_Comm user, std::ptrdiff_t wish, std::ptrdiff_t ready, std
            " can have it; right would be " + kThread + " and MPI_THREAD_MULTIPLE on all of them");
 }
 
+/// Signals are for the program's own threads.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
 }  // namespace
 
 ProgressMode progress_mode() {
@@ -83,26 +98,6 @@ bool all_have_progress_threads(const Introductions& all, MPI_Comm user, Rank me)
   }
   return false;
 }
-
-namespace {
-
-/// Signals are for the program's own threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 ProgressThread& ProgressThread::instance() {
   static auto* const made = new ProgressThread;  // the thread may outlive static objects

@@ -6,9 +6,9 @@
 
 #include "base/json.hpp"
 #include "base/parse.hpp"
+#include "base/text.hpp"
 #include "lateness/calls.hpp"
 #include "runtime/report/log.hpp"
-#include "runtime/report/statistics.hpp"
 
 namespace latecomer {
 namespace {
@@ -139,6 +139,14 @@ std::vector<double> equal_calls(const JobWaits& waits) {
   return calls;
 }
 
+void subtract(std::vector<double>& from, const std::vector<double>& those) {
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] -= those[i];
+}
+
+void add_to(std::vector<double>& sums, std::span<const double> those) {
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += those[i];
+}
+
 }  // namespace
 
 /// What handled calls cannot have lost: the time inside calls. What they cannot have saved, as far
@@ -198,18 +206,6 @@ std::string json(const JobSummary& job) {
          ",\"hosts\":" + json_list(job.hosts, host) +
          ",\"places\":" + json_list(waits.places, place) + '}';
 }
-
-namespace {
-
-void subtract(std::vector<double>& from, const std::vector<double>& those) {
-  for (std::size_t i = 0; i < from.size(); ++i) from[i] -= those[i];
-}
-
-void add_to(std::vector<double>& sums, std::span<const double> those) {
-  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += those[i];
-}
-
-}  // namespace
 
 void Waits::add(std::span<const Seconds> arrivals, std::span<const Seconds> exits,
                 std::span<const Seconds> ready, bool by_all) {

@@ -10,12 +10,14 @@
 #include <vector>
 
 #include "base/files.hpp"
+#include "base/threads.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/connection/sleeping.hpp"
 #include "runtime/progress/progress_thread.hpp"
 #include "runtime/report/log.hpp"
 #include "runtime/report/statistics.hpp"
 #include "runtime/settings/environment.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -82,10 +84,7 @@ void report_unwritten(const char* variable, const std::string& name, const std::
 }
 
 CommStats stats_of(CommState& state) {
-  char name[MPI_MAX_OBJECT_NAME] = "";
-  int length = 0;
-  PMPI_Comm_get_name(state.comm, name, &length);
-  return {name,
+  return {name_in_mpi(state.comm),
           state.rank,
           state.ranks,
           state.stats,
@@ -99,18 +98,15 @@ void add_to(RankTotals& totals, CommState& state) {
   totals.saved.add(state.records().saved());
 }
 
-class Ledger;
-Ledger& ledger();
-
 class Ledger {
  public:
   Ledger()
       : destination_(destination()),
         kept_(!destination_.empty() || environment(kSummary) || sentence_wanted) {
     if (!kept_) return;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &stats_.rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &stats_.ranks);
-    (void)end_with_mpi([] { ledger().report(); });
+    stats_.rank = rank_in(MPI_COMM_WORLD);
+    stats_.ranks = ranks_of(MPI_COMM_WORLD);
+    (void)end_with_mpi([] { lasting<Ledger>().report(); });
   }
 
   void open(CommState& state) {
@@ -176,10 +172,7 @@ class Ledger {
   ProcessStats stats_;
 };
 
-Ledger& ledger() {
-  static Ledger& made = *new Ledger;  // communicators may be freed after static objects
-  return made;
-}
+Ledger& ledger() { return lasting<Ledger>(); }
 
 }  // namespace
 

@@ -7,6 +7,9 @@
 #include <mutex>
 
 #include "base/files.hpp"
+#include "base/text.hpp"
+#include "base/threads.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -48,31 +51,20 @@ class Stderr {
   OwnDescriptor copy_;
 };
 
-Stderr& standard_error() {
-  static auto& made = *new Stderr;  // messages may come after static objects
-  return made;
-}
-
 }  // namespace
 
-void keep_stderr() { standard_error().keep(); }
+void keep_stderr() { lasting<Stderr>().keep(); }
 
 void log_line(const std::string& text) { log_text("latecomer: " + printable(text) + "\n"); }
 
 /// One write, so that lines of ranks that share a terminal do not mix.
-void log_text(const std::string& text) { standard_error().write(text); }
+void log_text(const std::string& text) { lasting<Stderr>().write(text); }
 
 std::string describe(MPI_Comm comm) {
-  char name[MPI_MAX_OBJECT_NAME] = "";
-  int length = 0;
-  int rank = 0;
-  int size = 0;
-  PMPI_Comm_get_name(comm, name, &length);
-  PMPI_Comm_rank(comm, &rank);
-  PMPI_Comm_size(comm, &size);
-  std::string text = "rank " + std::to_string(rank) + " of ";
-  text += length > 0 ? std::string("'").append(name).append("'") : "an unnamed communicator";
-  return text.append(" (").append(std::to_string(size)).append(" ranks)");
+  const std::string name = name_in_mpi(comm);
+  return "rank " + std::to_string(rank_in(comm)) + " of " +
+         (name.empty() ? "an unnamed communicator" : '\'' + name + '\'') + " (" +
+         std::to_string(ranks_of(comm)) + " ranks)";
 }
 
 }  // namespace latecomer

@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include "base/text.hpp"
-#include "base/types.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {

@@ -17,6 +17,24 @@ double widening(double freedom) {
   return 1 + 1.210 / freedom + 1.440 / (freedom * freedom) + 1.304 / (freedom * freedom * freedom);
 }
 
+constexpr Counter kCounters[] = {
+    {"handled", &latecomer_stats::handled},
+    {"native", &latecomer_stats::native},
+    {"failed", &latecomer_stats::failed},
+    {"fallback_arguments", &latecomer_stats::fallback_arguments},
+    {"fallback_intercommunicator", &latecomer_stats::fallback_intercommunicator},
+    {"fallback_trivial", &latecomer_stats::fallback_trivial},
+    {"fallback_type", &latecomer_stats::fallback_type},
+    {"fallback_operator", &latecomer_stats::fallback_operator},
+    {"fallback_plan", &latecomer_stats::fallback_plan},
+    {"fallback_settings", &latecomer_stats::fallback_settings},
+    {"fallback_link", &latecomer_stats::fallback_link},
+    {"fallback_device", &latecomer_stats::fallback_device},
+    {"before_arrival", &latecomer_stats::before_arrival, false},
+};
+static_assert(sizeof(latecomer_stats) == std::size(kCounters) * sizeof(std::uint64_t),
+              "every counter needs its row");
+
 }  // namespace
 
 void SavedTime::add(const SavedTime& other) {
@@ -106,28 +124,6 @@ SavedTime Savings::estimate() const {
 }
 
 Seconds half_range(const SavedTime& saved) { return kNormal * std::sqrt(saved.variance); }
-
-namespace {
-
-constexpr Counter kCounters[] = {
-    {"handled", &latecomer_stats::handled},
-    {"native", &latecomer_stats::native},
-    {"failed", &latecomer_stats::failed},
-    {"fallback_arguments", &latecomer_stats::fallback_arguments},
-    {"fallback_intercommunicator", &latecomer_stats::fallback_intercommunicator},
-    {"fallback_trivial", &latecomer_stats::fallback_trivial},
-    {"fallback_type", &latecomer_stats::fallback_type},
-    {"fallback_operator", &latecomer_stats::fallback_operator},
-    {"fallback_plan", &latecomer_stats::fallback_plan},
-    {"fallback_settings", &latecomer_stats::fallback_settings},
-    {"fallback_link", &latecomer_stats::fallback_link},
-    {"fallback_device", &latecomer_stats::fallback_device},
-    {"before_arrival", &latecomer_stats::before_arrival, false},
-};
-static_assert(sizeof(latecomer_stats) == std::size(kCounters) * sizeof(std::uint64_t),
-              "every counter needs its row");
-
-}  // namespace
 
 std::span<const Counter> counters() { return kCounters; }
 

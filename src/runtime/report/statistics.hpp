@@ -3,7 +3,6 @@
 // their own, all further ones share one.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -91,8 +90,7 @@ class Savings {
 /// Half of the range that holds the estimate with 95 %, if calls do not depend on each other.
 [[nodiscard]] Seconds half_range(const SavedTime& saved);
 
-// The counters of latecomer_stats by name, for adding and reporting them.
-
+/// The counters of latecomer_stats by name, for adding and reporting them.
 struct Counter {
   const char* name = nullptr;
   std::uint64_t latecomer_stats::* member = nullptr;

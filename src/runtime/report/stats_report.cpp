@@ -6,6 +6,7 @@
 
 #include "base/json.hpp"
 #include "base/parse.hpp"
+#include "base/text.hpp"
 #include "latecomer/latecomer.h"
 #include "runtime/report/log.hpp"
 #include "runtime/report/statistics.hpp"

@@ -139,6 +139,26 @@ void change_policy(CommState& state, Change&& change) {
   }
 }
 
+/// Makes progress: any probe lets MPI move messages under way.
+void look_once(CommState& state) {
+  if (state.async_progress) {
+    state.async_progress->progress_locked();
+  } else if (state.resources) {
+    int found = 0;
+    const Link& link = state.resources->comm->link();
+    PMPI_Iprobe(MPI_ANY_SOURCE, link.tag(Tags::kFailures), link.comm(), &found, MPI_STATUS_IGNORE);
+  }
+}
+
+void pass_on(CommState& state) {
+  const ComputePhase& phase = state.phase;
+  if (state.async_progress && phase.fraction() > 0) {
+    state.async_progress->report_expected_arrival(state.resources->clocks.common(phase.arrival()),
+                                                  phase.fraction());
+  }
+  look_once(state);
+}
+
 }  // namespace
 
 void set_algorithm(CommState& state, std::string_view collective, std::string_view text) {
@@ -223,30 +243,6 @@ void set_long_wait(CommState& state, Seconds seconds) {
   if (!(seconds > 0)) throw Error("long wait", format_number(seconds), "seconds above 0");
   state.tuning.long_wait = seconds;
 }
-
-namespace {
-
-/// Makes progress: any probe lets MPI move messages under way.
-void look_once(CommState& state) {
-  if (state.async_progress) {
-    state.async_progress->progress_locked();
-  } else if (state.resources) {
-    int found = 0;
-    const Link& link = state.resources->comm->link();
-    PMPI_Iprobe(MPI_ANY_SOURCE, link.tag(Tags::kFailures), link.comm(), &found, MPI_STATUS_IGNORE);
-  }
-}
-
-void pass_on(CommState& state) {
-  const ComputePhase& phase = state.phase;
-  if (state.async_progress && phase.fraction() > 0) {
-    state.async_progress->report_expected_arrival(state.resources->clocks.common(phase.arrival()),
-                                                  phase.fraction());
-  }
-  look_once(state);
-}
-
-}  // namespace
 
 void compute_begin(CommState& state) {
   state.phase.begin(monotonic_clock());

@@ -9,20 +9,17 @@
 #include <string_view>
 
 #include "base/network.hpp"
+#include "base/threads.hpp"
 #include "choose/policy.hpp"
 #include "rules/rules.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
 
-// Reads small files that a setting names.
-
 /// The file's text. `what`: of the file, for messages. Throws Error for anything but a regular file
 /// of at most `most` bytes that can be read; never waits for the writer of a pipe.
 [[nodiscard]] std::string read_small_file(const std::string& what, const std::string& name,
                                           std::size_t most);
-
-// The network that communicators assume unless another one is set.
 
 /// Costs as parse_network reads them, or @FILE: a file with one line of costs and comments that
 /// start with #, as `latecomer calibrate` writes it. Throws Error, which shows nothing of the file.
@@ -32,8 +29,6 @@ namespace latecomer {
 /// built-in one. A value that cannot be read is reported on stderr, once a job, and not used.
 [[nodiscard]] Network default_network();
 
-// The rules that communicators begin with.
-
 /// The rules in the file that the environment variable LATECOMER_RULES names; null: none. The file
 /// is read once. One that cannot be read is reported on stderr, once a job, and not used.
 [[nodiscard]] std::shared_ptr<const UserRules> default_rules();
@@ -41,9 +36,8 @@ namespace latecomer {
 /// A hash of the file's text, for ranks to compare; 0 if the variable is not set. It needs no MPI.
 [[nodiscard]] std::uint64_t hash_of_default_rules();
 
-// How communicators begin. Programs written for latecomer set each communicator; for others a
-// drop-in library sets this once, alike on all ranks, before the first communicator is used.
-
+/// How communicators begin. Programs written for latecomer set each communicator; for others a
+/// drop-in library sets this once, alike on all ranks, before the first communicator is used.
 struct Defaults {
   Policy policy;
   /// Nothing but the program's own calls in calls that some ranks may leave before others enter:
@@ -55,9 +49,6 @@ struct Defaults {
   std::size_t most_states = ~std::size_t{0};
 };
 
-[[nodiscard]] inline Defaults& defaults() {
-  static auto& made = *new Defaults;  // communicators may be used after static objects
-  return made;
-}
+[[nodiscard]] inline Defaults& defaults() { return lasting<Defaults>(); }
 
 }  // namespace latecomer

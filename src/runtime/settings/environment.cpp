@@ -12,18 +12,12 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/threads.hpp"
 #include "runtime/report/log.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
-
-/// True on the rank that reports for the job. Programs with MPI sessions only have no
-/// MPI_COMM_WORLD, and get no reports.
-bool speaks_for_job() {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank == 0;
-}
 
 /// The begins of the names of variables that the library reads: its own, and those of launchers.
 constexpr std::array<std::string_view, 6> kRead = {"LATECOMER", "OMPI_", "PMI",
@@ -71,20 +65,14 @@ class Surroundings {
   std::string folder_;  // "": not known
 };
 
-Surroundings& surroundings() {
-  static auto& made = *new Surroundings;  // communicators may be used after static objects
-  return made;
-}
+Surroundings& surroundings() { return lasting<Surroundings>(); }
 
 struct Unused {
   std::mutex guard;
   std::set<std::string> variables;
 };
 
-Unused& unused() {
-  static auto& all = *new Unused;  // communicators may be used after static objects
-  return all;
-}
+Unused& unused() { return lasting<Unused>(); }
 
 }  // namespace
 
@@ -119,7 +107,7 @@ bool is_used(const char* variable) {
 
 void report_unused(const char* variable, const std::string& why) {
   const std::lock_guard lock(unused().guard);
-  if (!unused().variables.insert(variable).second || !speaks_for_job()) return;
+  if (!unused().variables.insert(variable).second || rank_in(MPI_COMM_WORLD) != 0) return;
   log_line(std::string(variable) + " is not used: " + why);
 }
 

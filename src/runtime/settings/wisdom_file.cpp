@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/parse.hpp"
 #include "base/reproducible.hpp"
+#include "base/threads.hpp"
 #include "choose/belief.hpp"
 #include "choose/wisdom.hpp"
 #include "latecomer/latecomer.h"
@@ -20,6 +21,7 @@
 #include "runtime/report/log.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer {
 namespace {
@@ -76,16 +78,11 @@ double uncertainty(const NetworkBelief& belief) {
   return std::inner_product(all.begin(), all.end(), all.begin(), 0.0);
 }
 
-class WisdomFile;
-WisdomFile& wisdom_file();
-
 class WisdomFile {
  public:
   WisdomFile() : name_(environment(kVariable).value_or("")) {
-    if (name_.empty() || !end_with_mpi([] { wisdom_file().write(); })) return;
-    int rank = 0;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    writes_ = rank == 0;
+    if (name_.empty() || !end_with_mpi([] { lasting<WisdomFile>().write(); })) return;
+    writes_ = rank_in(MPI_COMM_WORLD) == 0;
   }
 
   [[nodiscard]] std::uint64_t hash() {
@@ -162,10 +159,7 @@ class WisdomFile {
   std::map<std::string, NetworkBelief> learnt_;  // in this job, by key
 };
 
-WisdomFile& wisdom_file() {
-  static auto& made = *new WisdomFile;  // communicators may be freed after static objects
-  return made;
-}
+WisdomFile& wisdom_file() { return lasting<WisdomFile>(); }
 
 }  // namespace
 

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
-#include <numeric>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "base/error.hpp"
 #include "base/files.hpp"
@@ -18,6 +15,7 @@
 #include "runtime/report/log.hpp"
 #include "runtime/report/stats_report.hpp"
 #include "runtime/settings/environment.hpp"
+#include "transports/mpi/communicators.hpp"
 
 namespace latecomer::trace {
 
@@ -39,20 +37,10 @@ std::uint32_t Names::site(const void* address) try {
 
 namespace latecomer {
 
-std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size) {
-  std::vector<int> ranks(static_cast<std::size_t>(size));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::vector<int> found(ranks.size());
+std::vector<std::int32_t> members_of(MPI_Comm comm) {
   MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
   PMPI_Comm_group(comm, &group);
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Group_translate_ranks(group, size, ranks.data(), world, found.data());
-  PMPI_Group_free(&group);
-  PMPI_Group_free(&world);
-  constexpr int kNowhere = MPI_UNDEFINED;
-  std::replace(found.begin(), found.end(), kNowhere, -1);
-  return {found.begin(), found.end()};
+  return places_in_world(group);
 }
 
 std::uint64_t common_name(const CommState& state) {
@@ -72,17 +60,20 @@ constexpr const char* kBytes = "LATECOMER_TRACE_BYTES";
 void (*report)(const std::string& line) = log_line;
 
 Header header_of_process() {
-  int rank = 0;
-  int ranks = 1;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  char name[MPI_MAX_PROCESSOR_NAME] = "";
-  int length = 0;
-  PMPI_Get_processor_name(name, &length);
-  Header header = header_of(rank, ranks, name, latecomer_version());
+  Header header = header_of(rank_in(MPI_COMM_WORLD), ranks_of(MPI_COMM_WORLD), host_in_mpi(),
+                            latecomer_version());
   header.clock = introduction_of_place().clock;
   return header;
 }
+
+/// Reports what is not in the file, since it is full or could not grow.
+void report_missing(const std::string& what, int obstacle) {
+  const std::string why = obstacle != 0 ? "cannot grow (" + meaning_of_error(obstacle) + ')'
+                                        : std::string("is full: set ") + kBytes + " to more";
+  report(what + " are not in the trace, whose file " + why);
+}
+
+constexpr std::size_t kListed = std::tuple_size_v<decltype(Members::ranks)>;
 
 }  // namespace
 
@@ -112,19 +103,7 @@ std::unique_ptr<File> make_file() {
   return made;
 }
 
-void report_missing(const std::string& what, int obstacle) {
-  const std::string why = obstacle != 0 ? "cannot grow (" + meaning_of_error(obstacle) + ')'
-                                        : std::string("is full: set ") + kBytes + " to more";
-  report(what + " are not in the trace, whose file " + why);
-}
-
 void report_to(void (*to)(const std::string& line)) { report = to; }
-
-namespace {
-
-constexpr std::size_t kListed = std::tuple_size_v<decltype(Members::ranks)>;
-
-}  // namespace
 
 void Recorder::introduce(CommState& state) {
   const std::lock_guard lock(guard_);
@@ -150,19 +129,8 @@ void Recorder::end() {
   if (!missing.empty()) report_missing(missing, file_->obstacle());
 }
 
-namespace {
-
-std::string name_in_mpi(MPI_Comm comm) {
-  char name[MPI_MAX_OBJECT_NAME] = "";
-  int length = 0;
-  PMPI_Comm_get_name(comm, name, &length);
-  return name;
-}
-
-}  // namespace
-
 std::uint32_t Recorder::introduce_made_of(CommState& state, std::string_view kind) {
-  const std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
+  const std::vector<std::int32_t> members = members_of(state.comm);
   const std::lock_guard lock(guard_);
   const std::uint64_t which[] = {key_of(members), common_name(state), fnv1a(kind),
                                  state.trace.objects};
@@ -182,7 +150,7 @@ std::uint32_t Recorder::add(CommState& state) {
   Communicator record;
   record.rank = state.rank;
   if (!state.intercommunicator) {
-    members = members_of(state.comm, state.ranks);
+    members = members_of(state.comm);
   } else {
     const Places places = places_of(state.comm);
     if (places.all.empty()) return communicators_;  // no record names it

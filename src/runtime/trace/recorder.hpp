@@ -18,9 +18,8 @@
 
 namespace latecomer::trace {
 
-// The names of things and of places in the program, as a trace file has them: each is written once,
-// and records name it by its id.
-
+/// The names of things and of places in the program, as a trace file has them: each is written
+/// once, and records name it by its id.
 class Names {
  public:
   explicit Names(File& file) : file_(file) { (void)id(""); }
@@ -45,8 +44,8 @@ namespace latecomer {
 
 struct CommState;
 
-/// The members of a communicator of so many ranks, by their ranks of MPI_COMM_WORLD; -1 for others.
-[[nodiscard]] std::vector<std::int32_t> members_of(MPI_Comm comm, Rank size);
+/// The members of a communicator, by their ranks of MPI_COMM_WORLD; -1 for others.
+[[nodiscard]] std::vector<std::int32_t> members_of(MPI_Comm comm);
 
 /// The name that all ranks have for it, whichever they use first; 0: it was made in a way that
 /// gives none, so that ranks number those with the same members as they come to use them.
@@ -65,22 +64,10 @@ namespace latecomer::trace {
 [[nodiscard]] std::uint64_t limit_of_file();
 /// After MPI_Init. Null: there is to be none, or it cannot be made, which is reported.
 [[nodiscard]] std::unique_ptr<File> make_file();
-/// Reports what is not in it, since it is full or could not grow.
-void report_missing(const std::string& what, int obstacle);
 /// Who says what is wrong with the file, in place of this process's stderr.
 void report_to(void (*report)(const std::string& line));
 
-}  // namespace latecomer::trace
-
-namespace latecomer {
-
-// Adds records to the trace file of this process; all threads may do so.
-
-struct CommState;
-}  // namespace latecomer
-
-namespace latecomer::trace {
-
+/// Adds records to the trace file of this process; all threads may do so.
 class Recorder {
  public:
   explicit Recorder(std::unique_ptr<File> file) : file_(std::move(file)), names_(*file_) {}
@@ -90,7 +77,7 @@ class Recorder {
   /// The id of a communicator for the last object that was made of this one.
   std::uint32_t introduce_made_of(CommState& state, std::string_view kind);
 
-  /// A call is entered that is no collective.
+  /// A call is entered that is no collective. `where` the program called from.
   void enter(Status status, const void* where) {
     const std::lock_guard lock(guard_);
     if (ended_) return;
@@ -144,32 +131,26 @@ class Recorder {
     const std::lock_guard lock(guard_);
     if (!ended_ && file_->has_room(1)) file_->append(record);
   }
+  /// A message, whose end is that of the call.
   void add(Message& record, const void* where) {
     const std::lock_guard lock(guard_);
     if (ended_) return;
     record.site = names_.site(where);
     left(record.end);
-    if (file_->has_room_for_message()) {
-      file_->append(record);
-    } else {
-      record.what == What::probe ? file_->lose_message() : file_->lose_message(record.order);
-      full_of_messages_ = true;
-    }
+    record.what == What::probe ? append_or_lose(record) : append_or_lose(record, record.order);
   }
+  /// Calls that have no record of their own. `order`: the number of the next message.
   void add(const Other& record, std::uint32_t order) {
     const std::lock_guard lock(guard_);
-    if (ended_) return;
-    if (file_->has_room_for_message()) {
-      file_->append(record);
-    } else {
-      file_->lose_message(order);
-      full_of_messages_ = true;
-    }
+    if (!ended_) append_or_lose(record, order);
   }
+  /// From now on messages are traced.
   void look_at_messages() {
     const std::lock_guard lock(guard_);
     file_->look_at_messages();
   }
+  /// A message cannot be recorded. `order`: on a communicator that the file describes, its number
+  /// or that of an earlier one.
   template <class... Order>
   void lose_message(Order... order) {
     const std::lock_guard lock(guard_);
@@ -185,6 +166,12 @@ class Recorder {
     status.communicator = last_.communicator;
     status.sequence = last_.sequence;
     file_->set(status);
+  }
+  template <class Record, class... Order>
+  void append_or_lose(const Record& record, Order... order) {
+    if (file_->has_room_for_message()) return file_->append(record);
+    file_->lose_message(order...);
+    full_of_messages_ = true;
   }
   bool has_room_or_drops(std::uint64_t records) {
     if (file_->has_room(records)) return true;

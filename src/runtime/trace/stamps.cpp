@@ -5,6 +5,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/threads.hpp"
 #include "lateness/calls.hpp"
 #include "runtime/comm_state.hpp"
 #include "runtime/trace/recorder.hpp"
@@ -27,10 +28,7 @@ struct Kept {
   std::vector<std::string_view> names;
 };
 
-Kept& kept() {
-  static auto& made = *new Kept;  // calls may come after static objects
-  return made;
-}
+Kept& kept() { return lasting<Kept>(); }
 
 CommStamps& further(Kept& all) {
   if (all.further == nullptr) all.further = &all.all.emplace_back(0, CommStamps::Which{}, nullptr);
@@ -68,7 +66,7 @@ std::int64_t ready(const Kept& all, const Members& members, const Stamp& stamp) 
 CommStamps& introduce(Kept& all, const CommState& state) {
   const auto ranks = static_cast<std::size_t>(state.ranks);
   if (all.all.size() >= kMostComms || all.members + ranks > kMostMembers) return further(all);
-  std::vector<std::int32_t> members = members_of(state.comm, state.ranks);
+  std::vector<std::int32_t> members = members_of(state.comm);
   const std::uint64_t key = key_of(members);
   const auto [found, fresh] = all.by.try_emplace(key);
   Members& same = found->second;

@@ -11,7 +11,6 @@
 #include "runtime/comm_state.hpp"
 #include "runtime/connection/sleeping.hpp"
 #include "runtime/progress/progress_thread.hpp"
-#include "runtime/trace/recorder.hpp"
 #include "runtime/trace/stamps.hpp"
 
 namespace latecomer::trace {
@@ -21,6 +20,24 @@ std::int64_t size_of(MPI_Datatype type) {
   MPI_Count size = 0;
   if (type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) != MPI_SUCCESS) return 0;
   return std::max<MPI_Count>(size, 0);
+}
+
+std::atomic<bool> is_left{false};
+
+/// "ring", and "as=x segments=4" or "segments=4", as "x:segments=4" or "ring:segments=4". Empty
+/// where there is no memory.
+std::string with_parameters(std::string_view algorithm, std::string_view parameters) try {
+  std::string name(algorithm);
+  std::string rest(parameters);
+  if (rest.starts_with("as=")) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    name = rest.substr(3, end - 3);
+    rest = end < rest.size() ? rest.substr(end + 1) : "";
+  }
+  std::replace(rest.begin(), rest.end(), ' ', ':');
+  return rest.empty() ? name : name + ':' + rest;
+} catch (const std::bad_alloc&) {
+  return {};
 }
 
 }  // namespace
@@ -58,32 +75,13 @@ void describe(Call& record, const latecomer::Call& call, const CommState& state)
   record.bytes = count * size * (parted(call.collective) ? state.ranks : 1);
 }
 
-std::string with_parameters(std::string_view algorithm, std::string_view parameters) try {
-  std::string name(algorithm);
-  std::string rest(parameters);
-  if (rest.starts_with("as=")) {
-    const std::size_t end = std::min(rest.find(' '), rest.size());
-    name = rest.substr(3, end - 3);
-    rest = end < rest.size() ? rest.substr(end + 1) : "";
-  }
-  std::replace(rest.begin(), rest.end(), ' ', ':');
-  return rest.empty() ? name : name + ':' + rest;
-} catch (const std::bad_alloc&) {
-  return {};
-}
-
 static_assert(TracedComm::kNone == TraceOfComm::kNone);
-namespace {
-
-std::atomic<bool> is_left{false};
 
 Recorder* recorder() {
   if (is_left) return nullptr;
   static Recorder* const made = [] {
     auto file = make_file();
-    if (!file) return static_cast<Recorder*>(nullptr);
-    auto* const fresh = new Recorder(std::move(file));  // calls may come after static objects
-    return fresh;
+    return file ? new Recorder(std::move(file)) : nullptr;  // calls may come after static objects
   }();
   if (made != nullptr) {
     static const bool ends = end_with_mpi([] { recorder()->end(); });
@@ -91,6 +89,8 @@ Recorder* recorder() {
   }
   return made;
 }
+
+namespace {
 
 /// Writes how far this rank's clock is from that of the communicator's rank 0.
 void add_clock(const CommState& state, const ClockModel& model) {
@@ -135,8 +135,6 @@ void add_clock(MPI_Comm comm, const ClockModel& model) {
   add_clock(*state, model);
 }
 
-void look_at_messages() { recorder()->look_at_messages(); }
-
 TracedComm comm_of_messages(MPI_Comm comm) {
   CommState* const state = state_for_call(comm);
   if (state == nullptr) return {};
@@ -148,10 +146,6 @@ TracedComm comm_of_messages(MPI_Comm comm) {
   return {known, state->trace.others_first, state->trace.others, true};
 }
 
-void add(Message& record, const void* site) { recorder()->add(record, site); }
-void add(const Other& record, std::uint32_t order) { recorder()->add(record, order); }
-void enter(const Status& status, const void* site) { recorder()->enter(status, site); }
-void leave() { recorder()->leave(); }
 std::shared_ptr<std::uint64_t> calls_on(MPI_Comm comm) { return state_for_call(comm)->trace.calls; }
 std::uint32_t made_of(MPI_Comm comm, std::string_view kind, bool is_there) {
   CommState* const state = state_for_call(comm);
@@ -160,31 +154,7 @@ std::uint32_t made_of(MPI_Comm comm, std::string_view kind, bool is_there) {
   return is_there ? recorder()->introduce_made_of(*state, kind) : TracedComm::kNone;
 }
 
-void add_begun(const BegunCall& call) {
-  Call record;
-  record.served = Served::other;
-  record.overlaps = 1;
-  record.root = std::max(call.root, -1);
-  record.communicator = call.communicator;
-  record.sequence = call.sequence;
-  record.arrival = call.arrival;
-  record.exit = call.exit;
-  Completion completion;
-  completion.communicator = call.communicator;
-  completion.sequence = call.sequence;
-  completion.begin = call.completed;
-  completion.between = call.between;
-  recorder()->add(record, call.collective, call.site, completion);
-}
-
-void lose_message() { recorder()->lose_message(); }
-void lose_message(std::uint32_t order) { recorder()->lose_message(order); }
-
-bool is_on() { return recorder() != nullptr; }
 void leave_to_dropin() { is_left = true; }
-void end() {
-  if (is_on()) recorder()->end();
-}
 bool is_recording() { return stamps::are_kept() || is_on(); }
 
 TracedCall::TracedCall(CommState& state, const latecomer::Call& call)

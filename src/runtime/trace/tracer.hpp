@@ -13,36 +13,18 @@
 #include "runtime/trace/recorder.hpp"
 #include "trace/records.hpp"
 
-namespace latecomer {
+namespace latecomer::trace {
 
 // The facts of a collective in its record: its data, its operator and its algorithm.
-
-struct CommState;
-}  // namespace latecomer
-
-namespace latecomer::trace {
 
 /// Sets what is known of the data before the call: bytes of the whole vector, of an element.
 void describe(Call& record, const latecomer::Call& call, const CommState& state);
 [[nodiscard]] std::string_view name_of(MPI_Op op);
-/// "ring", and "as=x segments=4" or "segments=4", as "x:segments=4" or "ring:segments=4". Empty
-/// where there is no memory.
-[[nodiscard]] std::string with_parameters(std::string_view algorithm, std::string_view parameters);
 
-}  // namespace latecomer::trace
-
-namespace latecomer {
-
-struct CommState;
-}  // namespace latecomer
-
-namespace latecomer::trace {
-
-/// True if calls are traced. The first time it is asked, which must be after MPI_Init, the file is
-/// made.
-[[nodiscard]] bool is_on();
-/// Nothing is added from now on.
-void end();
+/// The records of this process; null: its calls are not traced. The first time it is asked, which
+/// must be after MPI_Init, the file is made.
+[[nodiscard]] Recorder* recorder();
+[[nodiscard]] inline bool is_on() { return recorder() != nullptr; }
 /// The drop-in library writes the process's trace: none is made here.
 void leave_to_dropin();
 
@@ -53,8 +35,6 @@ void leave_to_dropin();
 /// Throws where MPI refuses.
 void add_clock(MPI_Comm comm, const ClockModel& model);
 
-/// From now on messages are traced. There must be a trace.
-void look_at_messages();
 /// A communicator in the file.
 struct TracedComm {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
@@ -74,32 +54,6 @@ struct TracedComm {
 /// or a "file", unless this rank has none. Returns its id; kNone: there is none, or nobody can be
 /// waited for. All ranks count those that are made. Throws where MPI refuses.
 [[nodiscard]] std::uint32_t made_of(MPI_Comm comm, std::string_view kind, bool is_there);
-/// The process has entered a call that is no collective; `site`: where the program called from.
-void enter(const Status& status, const void* site);
-/// It has left the call, of which nothing is added.
-void leave();
-/// Adds a message, whose end is that of the call. `site`: where the program called from.
-void add(Message& record, const void* site);
-/// Adds calls that have no record of their own. `order`: the number of the next message.
-void add(const Other& record, std::uint32_t order);
-/// A collective that another call has completed. It overlaps with others.
-struct BegunCall {
-  std::string_view collective;
-  std::int32_t root;  // -1: it has none
-  std::uint32_t communicator;
-  std::uint64_t sequence;
-  std::int64_t arrival;
-  std::int64_t completed;  // entry of that call
-  std::int64_t exit;
-  std::int64_t between;  // as in Completion
-  const void* site;
-};
-void add_begun(const BegunCall& call);
-/// Counts a message that cannot be recorded, on a communicator that the file does not describe.
-void lose_message();
-/// The same on one that it describes. `order`: of the message, or of an earlier one.
-void lose_message(std::uint32_t order);
-
 /// A collective call, from its arrival, when this is made.
 class TracedCall {
  public:

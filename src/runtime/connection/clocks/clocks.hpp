@@ -14,8 +14,7 @@
 
 namespace latecomer {
 
-// Groups of ranks that read the same clock: those of one running kernel and one time namespace.
-
+/// Groups of ranks that read the same clock: those of one running kernel and one time namespace.
 struct ClockGroups {
   std::vector<Rank> leaders;  // the lowest rank of each clock, ascending; rank 0 is the first
   std::vector<Rank> mates;    // all ranks that read this rank's clock, ascending
