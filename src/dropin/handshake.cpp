@@ -1,6 +1,7 @@
 #include "dropin/handshake.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <ctime>

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <string_view>
 
 #include "lateness/calls.hpp"

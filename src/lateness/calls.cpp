@@ -289,7 +289,7 @@ void examine(const WholeCalls& calls, const CallFigures& into, const RankSums& s
                                   into.waiting.size(), into.cost.size()}) {
     check_length(times, count * calls.ranks, "times of calls");
   }
-  if (!calls.ready.empty()) check(calls.ready.size(), count * calls.ranks, "times of calls");
+  if (!calls.ready.empty()) check_length(calls.ready.size(), count * calls.ranks, "times of calls");
   for (const std::size_t each :
        {into.waited.size(), into.moved.size(), into.spread.size(), into.alone.size(),
         into.after.size(), into.last.size(), into.first.size()}) {
