@@ -208,7 +208,7 @@ def observed(found: Lateness, _: Facts) -> Named:
 
 def readiness(trace: Trace) -> list[NDArray[np.float64]]:
     """For each group of shape (calls, ranks): when ranks would have come to its calls, had they
-    spent no time in MPI since the last call of all its members."""
+    spent no time in MPI since all its members waited for each other."""
     ready = [np.array(group.times(slice(0, len(group)))[0], order="C") for group in trace.groups]
     sets = [set(map(int, group.members)) for group in trace.groups]
     for rank in range(trace.ranks):
@@ -219,6 +219,8 @@ def readiness(trace: Trace) -> list[NDArray[np.float64]]:
             took = np.clip(arrival - waits[:, 0], 0, waits[:, 1] - waits[:, 0]).sum() + inside
             ready[number][call, place] = arrival - (took - last[number])
             inside += leave - arrival
+            if trace.words[trace.groups[number].collective[call]] in ("bcast", "reduce"):
+                continue
             for other in last:
                 if sets[other] <= sets[number]:
                     last[other] = took + leave - arrival

@@ -182,7 +182,9 @@ def test_a_late_rank_of_a_job_that_ended_early_is_named(tmp_path, capsys):
     folder = Files(3).write(tmp_path / "trace", *arrivals_and_exits(12, 3, late=2))
     patch(folder, 1, doing=0)
     assert cli.run(["report", str(folder)]) == 0
-    assert "Rank 2 on host node2 is late." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Rank 2 on host node2 is late." in said
+    assert "Rank 1 did not reach MPI_Finalize: this is about the time before." in said
 
 
 def test_ranks_in_the_same_call_are_told_together(folder):

@@ -53,6 +53,17 @@ def ring(rank, ranks, slow, how):
         yield ("allreduce",)
 
 
+def relay(rank, ranks, slow, how):
+    """Rank 0 waits for the slow rank by other ways, and comes last to the collective."""
+    for _ in range(STEPS):
+        yield ("compute", SLOW if rank == slow else USUAL)
+        if rank == slow:
+            yield ("hidden send" if how == "hidden" else "send", 0)
+        if rank == 0:
+            yield from receive(how, slow)
+        yield ("allreduce",)
+
+
 def played(program, ranks, slow, how):
     return Played([program(rank, ranks, slow, how) for rank in range(ranks)]).trace()
 
@@ -96,6 +107,16 @@ def test_what_is_not_known_is_said():
     assert "calls that test in vain" in said.who
     said = answer(analysed(played(wave, 5, 1, "probe")))
     assert "not measured" not in said.cost
+
+
+@pytest.mark.parametrize("ranks", [6, 8, 12])
+def test_waiting_behind_a_rank_in_an_unknown_call_is_nobodys(ranks):
+    found = analysed(played(relay, ranks, 1, "hidden"))
+    assert 0.05 < found.origin.unknown.sum() / found.ranks.run.sum() < 0.2
+    said = answer(found)
+    assert "Nobody is named: ranks are for" in said.who
+    assert "no rank that computes longer" not in said.where
+    assert answer(analysed(played(relay, ranks, 1, "probe"))).who.startswith("Rank 1 on host")
 
 
 def test_charges_and_order_are_all_waiting_whatever_a_job_does():
