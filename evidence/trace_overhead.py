@@ -111,7 +111,8 @@ def _turn(
     commands = dict.fromkeys(KINDS, launch.command)
     if observe:
         settings = {"LATECOMER": "observe", "LATECOMER_SUMMARY": str(folder / "summary.json")}
-        commands["traced"] = preload.preloading(launch.command, preload.library(), settings)
+        library = preload.library(messages=True)
+        commands["traced"] = preload.preloading(launch.command, library, settings)
     else:
         commands = dict.fromkeys(KINDS, preload.preloading(launch.command, preload.library(), {}))
         settings = {"LATECOMER_TRACE": str(folder / f"trace{number}")}

@@ -176,8 +176,11 @@ def run_until_named(name, programs, options_of, words):
 def test_every_collective_that_makes_ranks_wait_is_counted(name, mode, programs, tmp_path):
     file = tmp_path / "job.json"
     variables = {"LATECOMER": mode, "LATECOMER_SUMMARY": str(file)}
-    with_library(name, programs, LOOKED_AT, variables)
-    job = json.loads(file.read_text())
+    for _ in range(5):  # on a busy machine others than rank 1 may come late, too
+        with_library(name, programs, LOOKED_AT, variables)
+        job = json.loads(file.read_text())
+        if all(each["last"] == each["calls"] for each in job["places"]):
+            break
     assert job["observes"] is (mode == "observe")
     assert (job["told"], job["unmatched"]) == (4 * len(LOOKED_AT), 0)
     assert job["last_rank"] == 1
