@@ -124,9 +124,12 @@ class Examiner {
   }
 
  private:
+  /// Before the first one comes nobody waits.
   void be_ready(std::span<const Seconds> ready) {
+    const Seconds first = order_[0].time;
     for (std::size_t rank = 0; rank < ranks_; ++rank) {
-      made_ready_[rank] = {std::min(ready[rank], arrival_[rank]), static_cast<std::int32_t>(rank)};
+      made_ready_[rank] = {std::clamp(ready[rank], first, arrival_[rank]),
+                           static_cast<std::int32_t>(rank)};
     }
     sort_(made_ready_);
   }
