@@ -224,11 +224,7 @@ def readiness(trace: Trace) -> list[NDArray[np.float64]]:
             for other in last:
                 if sets[other] <= sets[number]:
                     last[other] = took + leave - arrival
-    arrivals = [group.times(slice(0, len(group)))[0] for group in trace.groups]
-    return [
-        each + (arrival - each).min(axis=1, keepdims=True)  # in which all moved data
-        for arrival, each in zip(arrivals, ready, strict=True)
-    ]
+    return ready
 
 
 def _calls_of(trace: Trace, rank: int) -> Iterator[tuple[float, float, int, int, int]]:

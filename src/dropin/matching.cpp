@@ -186,7 +186,6 @@ class Matching {
         ++group.unlike;
         continue;
       }
-      leave_to_all(arrivals, ready);
       const stamps::Stamp& stamp = own[first + call];
       const PlaceKey key = place_of(group, stamp);
       const bool by_all = is_by_all(stamp, arrivals, exits);
@@ -197,13 +196,6 @@ class Matching {
         group.first_time = *std::min_element(arrivals.begin(), arrivals.end());
       }
     }
-  }
-
-  /// As long as the rank that was least in MPI all were there, to move data: none was ready before.
-  static void leave_to_all(const std::vector<Seconds>& arrivals, std::vector<Seconds>& ready) {
-    Seconds least = arrivals[0] - ready[0];
-    for (std::size_t i = 1; i < ready.size(); ++i) least = std::min(least, arrivals[i] - ready[i]);
-    for (Seconds& each : ready) each += least;
   }
 
   /// Somebody may leave early where nothing is sent to him, but that is rare.

@@ -41,7 +41,8 @@ struct WholeCalls {
   std::span<const Seconds> exit;         // (calls, ranks)
   std::span<const std::uint8_t> by_all;  // 1: nobody leaves the call before all have entered it
   // (calls, ranks): the arrival, earlier by the time in other calls of MPI since the ranks were
-  // together: a rank is not late because of what it waited for itself. Empty: as `arrival`.
+  // together: a rank is not late because of what it waited for itself. The least such time of a
+  // call's ranks counts for none of them. Empty: as `arrival`.
   std::span<const Seconds> ready{};
 };
 

@@ -90,13 +90,15 @@ MPI_TEST(costs_are_what_ranks_wait_for_those_that_are_not_ready_and_come_before_
       const auto before = static_cast<double>(random.below(4));
       ready.push_back(arrivals.back() - (round % 2 == 0 ? before : 0));
     }
+    double least = 3;
+    for (std::size_t i = 0; i < ranks; ++i) least = std::min(least, arrivals[i] - ready[i]);
     std::vector<double> cost(ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
       for (double time = arrivals[i]; time < exits[i]; time += 1) {
         std::vector<std::size_t> missing;
         for (std::size_t k = 0; k < ranks; ++k) {
           const bool comes = arrivals[k] > time && arrivals[k] <= exits[i];
-          if (comes && ready[k] > time) missing.push_back(k);
+          if (comes && ready[k] + least > time) missing.push_back(k);
         }
         for (const std::size_t k : missing) cost[k] += 1.0 / static_cast<double>(missing.size());
       }

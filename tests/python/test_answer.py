@@ -405,7 +405,7 @@ def test_a_name_by_few_calls_may_be_chance(calls, sure):
 
 
 def test_noise_names_nobody_for_sure():
-    """Of 200 jobs whose ranks are alike, of 1 to 16 calls."""
+    """In 200 jobs of 1 to 16 calls whose ranks are alike."""
     rng, sure = np.random.default_rng(5), 0
     for number in range(200):
         work = 0.1 + rng.exponential(0.02, (1 << (number % 5), 4))

@@ -271,7 +271,7 @@ def configured(build, *options):
 
 @pytest.mark.skipif(not shutil.which("ninja"), reason="no Ninja")
 def test_folders_have_any_name(tmp_path):
-    """What the build calls gets their names whole."""
+    """The programs that the build calls get their names whole."""
     build = tmp_path / "a (b)'s & $c"
     run(*configured(build))
     run("cmake", "--build", build, "--target", "rows.cpp")

@@ -83,7 +83,7 @@ def built(tmp_path_factory):
 
 
 def observed(name, built, what, *options):
-    """What `latecomer run --observe --json` prints of such a run."""
+    """The output of `latecomer run --observe --json`."""
     launch = mpi.launch_command(
         installed(name), RANKS, [built(name), what], env=PATIENT, allow_root=True
     )

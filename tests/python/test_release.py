@@ -73,7 +73,7 @@ def test_when_the_interface_may_break(new, old, may_break):
 
 
 def copied(folder):
-    """What a release writes."""
+    """The files that a release writes."""
     for name in ("CMakeLists.txt", "CITATION.cff", "CHANGELOG.md"):
         shutil.copy(ROOT / name, folder)
     for name in ("debian", "easybuild"):

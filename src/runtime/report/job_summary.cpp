@@ -62,7 +62,7 @@ std::string other_calls(const JobSummary& job) {
          "messages between two ranks, windows and files";
 }
 
-/// What is known of it.
+/// The time in them, or that it was not measured.
 std::string time_in_others(const JobSummary& job) {
   // Only threads that are in MPI at once take longer together than the run.
   const bool threads = job.waiting + job.moving > job.elapsed;

@@ -1,4 +1,4 @@
-// What MPI says of a communicator, and of where this process runs.
+// Questions to MPI about a communicator, and about where this process runs.
 #pragma once
 
 #include <algorithm>

@@ -35,7 +35,7 @@ def facts_of_job(
         moving=job["moving_s"] * ranks,
         elsewhere=None if job["elsewhere_s"] is None else job["elsewhere_s"] * ranks,
         beside=_beside(job),
-        uncharged=max(job["waiting_s"] * ranks - sum(job["cost_s"]), 0.0),
+        uncharged=_uncharged(job),
         unseen=unseen(job),
         run_command=run_command,
         remarks=_remarks(job),
@@ -104,6 +104,11 @@ def _beside(job: Mapping[str, Any]) -> str:
     return ", ".join([*told, BESIDE])
 
 
+def _uncharged(job: Mapping[str, Any]) -> float:
+    """Seconds that ranks waited for others that were in MPI themselves."""
+    return max(float(job["waiting_s"] * job["ranks"] - sum(job["cost_s"])), 0.0)
+
+
 def _counted(count: int, what: str) -> list[str]:
     return [f"{count:,} {what}"] if count else []
 
@@ -114,7 +119,7 @@ def _remarks(job: Mapping[str, Any]) -> list[str]:
     lag = longest - (job["elapsed_s"] * ranks - longest) / others
     told = last_to_end(job["last_to_end"], lag, others, job["elapsed_s"] * ranks)
     waiting = job["waiting_s"] * ranks
-    uncharged = waiting - sum(job["cost_s"])
+    uncharged = _uncharged(job)
     if uncharged >= max(SHARE * waiting, FLOOR * job["elapsed_s"] * ranks):
         told.append(f"{percent(uncharged / waiting)} of the waiting is for ranks that were in MPI "
                     "themselves: a trace tells for whom they waited.")  # fmt: skip

@@ -42,7 +42,7 @@ class Origin:
     graph: Graph
 
     def squares(self) -> Floats:
-        """Of the excess in each rank's computations."""
+        """The sums of squares of the excess in each rank's computations."""
         graph = self.graph
         each = np.square(graph.times * graph.part * graph.spent)
         squares = np.bincount(graph.events.rank, each, len(self.excess)) / graph.times
