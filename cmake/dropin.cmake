@@ -1,7 +1,7 @@
 # The drop-in libraries for LD_PRELOAD: liblatecomer_preload_<family>.so for each MPI family, and
 # liblatecomer_preload.so, which loads the right one of them, as liblatecomer_preload_messages.so
-# does, which traces messages, too. They need nothing but libc, libm and,
-# those of the families, libgcc_s and their MPI library.
+# does, which traces messages, too. They need nothing but libc, libm and, those of the families,
+# libgcc_s.
 set(LATECOMER_DROPIN ${PROJECT_BINARY_DIR}/dropin)
 set(dropin_table ${PROJECT_SOURCE_DIR}/src/dropin/functions.txt)
 set(dropin_made ${LATECOMER_DROPIN}/wrappers.cpp ${LATECOMER_DROPIN}/exports.map
@@ -66,6 +66,7 @@ foreach(family ${LATECOMER_DROPIN_BUILT})
   add_dependencies(${target} latecomer_dropin_made)
   add_dependencies(dropin ${target})
   target_link_libraries(${target} PRIVATE latecomer_mpi_${family})
+  set_target_properties(${target} PROPERTIES LATECOMER_PRELOADED ON)  # linked with no MPI library
   # Wrappers and their bodies side by side: where ranks share cores, each page of code that a call
   # needs costs it more than all its instructions.
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
@@ -85,7 +86,7 @@ if(LATECOMER_TESTS AND EXISTS ${PROJECT_SOURCE_DIR}/tests/dropin)
     # Open MPI's Fortran bindings pass C's functions by: they are called as Fortran would.
     if(LATECOMER_MPI_KIND_${family} STREQUAL openmpi)
       get_target_property(links latecomer_mpi_flags_${family} INTERFACE_LINK_LIBRARIES)
-      string(REGEX MATCHALL "-L[^;]+" folders "${links}")
+      string(REGEX MATCHALL "-L[^;>]+" folders "${links}")
       string(REPLACE "-L" "" folders "${folders}")
       find_library(mpifh_${family} mpi_mpifh PATHS ${folders} NO_CACHE)
       find_library(mpif08_${family} mpi_usempif08 PATHS ${folders} NO_CACHE)

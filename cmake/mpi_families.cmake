@@ -98,6 +98,9 @@ function(latecomer_add_mpi_library family kind includes links)
   list(FILTER paths INCLUDE REGEX "^-Wl,(-rpath|/)")
   list(FILTER links EXCLUDE REGEX "^-Wl,(-rpath|/)")
   list(TRANSFORM paths REPLACE "(.+)" "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:\\1>")
+  # What is preloaded has that of the program's, whatever its name: see src/dropin/loader/loader.c.
+  list(TRANSFORM links REPLACE "(.+)"
+    "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:LATECOMER_PRELOADED>>>:\\1>")
   target_link_libraries(latecomer_mpi_flags_${family} INTERFACE ${paths} ${links})
   target_compile_definitions(latecomer_mpi_flags_${family} INTERFACE
     OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1 $<$<STREQUAL:${kind},abi>:MPI_ABI>)

@@ -85,12 +85,10 @@ def command_again(said: str, output: Path, words: list[str]) -> list[str]:
     """The build's command for a link, `said`, but to `output` and with `words`.
 
     Programs look for their MPI library, too, where pip puts one beside the Python packages. The
-    drop-in library for MPICH is linked with none (decision 31).
+    libraries to preload are linked with none (decision 31).
     """
     command = shlex.split(said.removeprefix(": && ").strip().removesuffix("&& :"))
     command = [word for word in command if not re.match(r"-Wl,(-rpath|/)", word)]
-    if output.name == "liblatecomer_preload_mpich.so":
-        command = [word for word in command if word not in ("-lmpi", "-lmpich")]
     command[command.index("-o") + 1] = str(output)
     if ".so" not in output.name:
         command.append("-Wl,-rpath,$ORIGIN/../../../../..")

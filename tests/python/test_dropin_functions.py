@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from latecomer.launch import program
 from scenes_helpers import ROOT
 
 WRITER = ROOT / "tools" / "dropin_functions.py"
@@ -77,3 +78,16 @@ def test_a_table_that_is_not_there_and_wrong_words(tmp_path):
     assert "none" in done.stderr
     usage = subprocess.run([sys.executable, WRITER], capture_output=True, text=True, check=False)
     assert (usage.returncode, usage.stderr) == (1, "usage: dropin_functions.py TABLE FOLDER\n")
+
+
+@pytest.mark.parametrize("family", ["openmpi", "mpich", "abi"])
+def test_a_library_to_preload_names_no_mpi_library(family):
+    """The program has one, whose name may differ: Debian's MPICH is libmpich.so.12."""
+    library = program.find_built(f"liblatecomer_preload_{family}.so")
+    if library is None:
+        pytest.skip(f"the drop-in library is not built for {family}")
+    words = ["readelf", "-d", "-W", library]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", said)
+    assert "libc.so.6" in needed
+    assert not [name for name in needed if "mpi" in name]
