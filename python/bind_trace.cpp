@@ -342,7 +342,11 @@ void bind_trace(nb::module_& module) {
       .def_prop_ro("messages_whole",
                    [](const PyRankFile& self) { return self.file->messages_whole; })
       .def_prop_ro("last_exit", [](const PyRankFile& self) { return self.file->last_exit; })
-      .def_prop_ro("slept", [](const PyRankFile& self) { return self.file->slept; });
+      .def_prop_ro("slept", [](const PyRankFile& self) { return self.file->slept; })
+      .def_prop_ro("outside", [](const PyRankFile& self) {
+        const trace::Outside& outside = self.file->outside;
+        return std::tuple(outside.time, outside.preempted, outside.blocked);
+      });
   module.def("read_trace_files", read_trace_files, "paths_and_ranks"_a);
   nb::class_<trace::MatchedCalls>(module, "MatchedCalls")
       .def_prop_ro("calls", [](const trace::MatchedCalls& self) { return self.sequence().size(); })

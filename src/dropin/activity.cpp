@@ -28,6 +28,7 @@
 #include "runtime/report/statistics.hpp"
 #include "runtime/settings/defaults.hpp"
 #include "runtime/settings/environment.hpp"
+#include "runtime/trace/outside.hpp"
 #include "runtime/trace/stamps.hpp"
 #include "runtime/trace/tracer.hpp"
 #include "transports/mpi/communicators.hpp"
@@ -56,16 +57,22 @@ class Sums {
   MPI_Comm comm_;
 };
 
-/// The hosts of all ranks, on rank 0.
-std::vector<std::string> hosts_of(MPI_Comm comm, Rank ranks) {
-  constexpr std::size_t kBytes = 64;
-  std::array<char, kBytes> mine{};
-  host_in_mpi().copy(mine.data(), kBytes - 1);
+/// Those of all ranks, on rank 0.
+template <class Each>
+std::vector<Each> gathered(MPI_Comm comm, const Each& mine) {
+  constexpr int kBytes = sizeof(Each);
   const bool gets = rank_in(comm) == 0;
-  std::vector<std::array<char, kBytes>> all(gets ? static_cast<std::size_t>(ranks) : 0);
-  PMPI_Gather(mine.data(), kBytes, MPI_CHAR, all.data(), kBytes, MPI_CHAR, 0, comm);
+  std::vector<Each> all(gets ? static_cast<std::size_t>(ranks_of(comm)) : 0);
+  PMPI_Gather(&mine, kBytes, MPI_BYTE, all.data(), kBytes, MPI_BYTE, 0, comm);
+  return all;
+}
+
+/// The hosts of all ranks, on rank 0.
+std::vector<std::string> hosts_of(MPI_Comm comm) {
+  std::array<char, 64> mine{};
+  host_in_mpi().copy(mine.data(), mine.size() - 1);
   std::vector<std::string> hosts;
-  for (const auto& each : all) hosts.emplace_back(each.data());
+  for (const auto& each : gathered(comm, mine)) hosts.emplace_back(each.data());
   return hosts;
 }
 
@@ -108,7 +115,8 @@ JobSummary summarise_job(MPI_Comm comm, const RankTotals& mine, Seconds elapsed,
   job.elsewhere = all(elsewhere, MPI_MIN) < 0 ? -1 : all(elsewhere) / job.ranks;
   job.waiting = mean(job.waits.waiting);
   job.moving = mean(job.waits.moving);
-  job.hosts = hosts_of(comm, job.ranks);
+  job.hosts = hosts_of(comm);
+  job.outside = gathered(comm, outside::totals());
   return job;
 }
 
@@ -276,11 +284,15 @@ void end_activity() {
   const OwnArithmetic arithmetic;
   keep_short_calls();
   messages::end();
+  outside::entered();
   fast_path.active = false;
   const Seconds elapsed = monotonic_clock() - began;
   const bool reported = ledger_is_kept();
   if (reported) common_time().compare(shared_comm::link().comm());
-  if (trace::is_on()) trace::recorder()->end();
+  if (trace::is_on()) {
+    if (const auto known = outside::totals(); known.time > 0) trace::recorder()->add(known);
+    trace::recorder()->end();
+  }
   tell_trouble(shared_comm::link().comm());
   if (!reported) return;
   JobSummary job =

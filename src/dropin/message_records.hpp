@@ -238,12 +238,14 @@ void failed(MPI_Request before, const MPI_Request* place);
 
 /// A call that completes requests, or starts several, is entered. Returns its entry.
 [[nodiscard]] inline std::int64_t enter_wait() {
+  outside::entered();
   unseen::write();
   recorded = false;
   return trace::now_ns();
 }
 /// The same of one that tests.
 [[nodiscard]] inline std::int64_t enter_test() {
+  outside::entered();
   recorded = false;
   return trace::now_ns();
 }

@@ -20,6 +20,7 @@ void begin() {
     unseen::begin_total();
     fast_path.messages = Messages::timed;
   }
+  if (are_measured()) outside::begin();
 }
 
 void end() {
@@ -47,9 +48,11 @@ Inside::Inside(trace::Doing doing, What what, int peer, int tag, std::int64_t si
 
 Inside::~Inside() {
   if (!recorded) trace::recorder()->leave();
+  outside::left();
 }
 
 Posting post() {
+  outside::entered();
   unseen::write();
   recorded = false;
   return {trace::now_ns(), unseen::next_message.fetch_add(1, std::memory_order_relaxed)};

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "runtime/trace/outside.hpp"
 #include "runtime/trace/tracer.hpp"
 #include "trace/records.hpp"
 
@@ -49,9 +50,12 @@ class Inside {
 /// Makes a call, and adds it.
 template <class Native>
 int timed(std::uint8_t calls, const Native& native) {
+  outside::entered();
   const std::int64_t begin = trace::now_ns();
   const int code = native();
   add(calls, begin, trace::now_ns());
+  // Between two calls that test a process may wait for what they test.
+  if ((calls & trace::OtherCalls::polling) == 0) outside::left();
   return code;
 }
 /// The same, with the file's status. `site`: where the program called from.

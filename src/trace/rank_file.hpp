@@ -132,6 +132,7 @@ struct RankFile {
   std::uint64_t messages_whole = kMostOrder;  // no message of a lower `order` is missing
   std::vector<Completion> completions;
   std::vector<Other> others;
+  Outside outside;  // `time` 0: not known
   std::int64_t last_exit =
       std::numeric_limits<std::int64_t>::min();  // of calls that follow each other
   double slept = 0;                              // nanoseconds, in its collectives

@@ -76,6 +76,7 @@ class Reader {
     read_others({records_, places(Kind::other), about_}, file_);
     read_clocks();
     read_completions();
+    read_outside();
   }
 
  private:
@@ -134,7 +135,7 @@ class Reader {
   }
 
   void sort_by_kind() {
-    constexpr auto kLast = static_cast<std::uint8_t>(Kind::other);
+    constexpr auto kLast = static_cast<std::uint8_t>(Kind::outside);
     std::uint64_t strange = 0;
     std::size_t first = 0;
     for (std::size_t at = 0; at < records_.size(); ++at) {
@@ -301,10 +302,21 @@ class Reader {
     }
   }
 
+  /// The last one that can be right counts.
+  void read_outside() {
+    for (const std::uint32_t place : places(Kind::outside)) {
+      const auto record = records_[place].as<Outside>();
+      const auto is_part = [&](std::int64_t part) { return part >= 0 && part <= record.time; };
+      const bool good = record.time < kMostTime && is_part(record.preempted) &&
+                        is_part(record.blocked) && is_part(record.preempted + record.blocked);
+      if (good) file_.outside = record;
+    }
+  }
+
   RankFile& file_;
   SharedNumbers& shared_;
   std::vector<Raw> records_;
-  std::array<std::vector<std::uint32_t>, 9> places_;  // by kind
+  std::array<std::vector<std::uint32_t>, 10> places_;  // by kind
   static constexpr std::size_t kUsual = 1 << 16;
   About about_{file_.header, Numbered(kUsual), Numbered(kUsual)};
 };

@@ -77,6 +77,7 @@ enum class Kind : std::uint8_t {
   message,
   completion,
   other,
+  outside,
 };
 
 /// A piece of a text; those of one text follow each other. Records name texts by their id.
@@ -258,9 +259,20 @@ struct Other {
   std::array<char, 24> reserved_three{};
 };
 
+/// How the thread that made MPI begin spent its time outside of MPI, as far as a sample tells; in
+/// nanoseconds. What is left of `time` it was on a processor.
+struct Outside {
+  Kind kind = Kind::outside;
+  std::array<std::uint8_t, 7> reserved{};
+  std::int64_t time = 0;       // 0: not measured
+  std::int64_t preempted = 0;  // ready to run, while others had the processor
+  std::int64_t blocked = 0;    // asleep, or waiting for something else than MPI
+  std::array<char, 32> reserved_too{};
+};
+
 template <class Record>
 inline constexpr bool kFits = sizeof(Record) == 64 && std::is_trivially_copyable_v<Record>;
 static_assert(kFits<Text> && kFits<Communicator> && kFits<Members> && kFits<Call> && kFits<Clock> &&
-              kFits<Message> && kFits<Completion> && kFits<Other>);
+              kFits<Message> && kFits<Completion> && kFits<Other> && kFits<Outside>);
 
 }  // namespace latecomer::trace

@@ -6,7 +6,7 @@ from trace_helpers import group_of, trace_of
 
 JOB = {"ranks": 2, "elapsed_s": 1.0, "longest_s": 1.0, "last_to_end": 0, "waiting_s": 0, "moving_s": 0, "elsewhere_s": None, "cost_s": [], "equal_calls": [], "told": 0, "sampled_from": 0,
        "short_calls": 0, "nonblocking": 0, "persistent": 0, "neighbour": 0, "unmatched": 0,
-       "calls": {"handled": 0, "fallback_intercommunicator": 0}, "skipped_s": None}  # fmt: skip
+       "calls": {"handled": 0, "fallback_intercommunicator": 0}, "skipped_s": None, "outside": []}  # fmt: skip
 
 
 def loop_of(work, *, moving=0.002, hosts=None, error=0.0, **like):

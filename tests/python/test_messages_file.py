@@ -91,7 +91,7 @@ WRONG = [
     ("order", 1, "order of a message: 1"),
     ("between", 1, "between of a message: 1"),
     ("between", -1, "between of a message: -1"),
-    ("kind", 9, "kind of record: 9"),
+    ("kind", 10, "kind of record: 10"),
 ]
 
 

@@ -253,7 +253,7 @@ CASES = [
     *((native.COMMUNICATOR, native.A_COMMUNICATOR, *case, 0) for case in COMMUNICATOR),
     (native.TEXT, native.A_TEXT, "id", 2, "id of a text: 2", 12),
     (native.TEXT, native.A_TEXT, "bytes", 60, "length of a text: 60", 12),
-    (native.CALL, native.A_CALL, "kind", 9, "kind of record: 9", 11),
+    (native.CALL, native.A_CALL, "kind", 10, "kind of record: 10", 11),
 ]
 
 

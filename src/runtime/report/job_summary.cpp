@@ -125,6 +125,14 @@ std::string json(const WaitingPlace& place) {
          ",\"lateness_s\":" + format_number(place.lateness) + '}';
 }
 
+std::string json(const trace::Outside& outside) {
+  const auto seconds = [](std::int64_t time) {
+    return format_number(static_cast<Seconds>(time) * 1e-9);
+  };
+  return "{\"time_s\":" + seconds(outside.time) + ",\"preempted_s\":" + seconds(outside.preempted) +
+         ",\"blocked_s\":" + seconds(outside.blocked) + '}';
+}
+
 std::string json(const std::vector<double>& numbers) {
   return json_list(numbers, [](double number) { return format_number(number); });
 }
@@ -176,6 +184,7 @@ std::string json(const JobSummary& job) {
   const auto at = static_cast<std::size_t>(waits.costliest);
   const auto place = [](const WaitingPlace& each) { return json(each); };
   const auto host = [](const std::string& name) { return json_quoted(name); };
+  const auto outside = [](const trace::Outside& of_rank) { return json(of_rank); };
   return "{\"active\":true,\"observes\":" + std::string(job.observes ? "true" : "false") +
          ",\"ranks\":" + std::to_string(job.ranks) +
          ",\"elapsed_s\":" + format_number(job.elapsed) +
@@ -203,6 +212,7 @@ std::string json(const JobSummary& job) {
          ",\"clock_error_s\":" + format_number(job.clock_error) +
          ",\"waited_s\":" + json(waits.waiting) + ",\"cost_s\":" + json(waits.cost) +
          ",\"equal_calls\":" + json(equal_calls(waits)) +
+         ",\"outside\":" + json_list(job.outside, outside) +
          ",\"hosts\":" + json_list(job.hosts, host) +
          ",\"places\":" + json_list(waits.places, place) + '}';
 }

@@ -9,6 +9,7 @@
 #include "base/types.hpp"
 #include "latecomer/latecomer_mpi.h"
 #include "runtime/report/statistics.hpp"
+#include "trace/records.hpp"
 
 namespace latecomer {
 
@@ -67,7 +68,8 @@ struct JobSummary {
   std::uint64_t neighbour = 0;      // ... and collectives among neighbours
   Seconds clock_error = 0;          // of the common time
   JobWaits waits;
-  std::vector<std::string> hosts;  // by rank
+  std::vector<std::string> hosts;       // by rank
+  std::vector<trace::Outside> outside;  // by rank
 };
 
 /// True if the estimate of the saved time is one that the run allows: it is known how sure it is,

@@ -127,7 +127,10 @@ class Recorder {
     file_->append(record);
     file_->append(completion);
   }
-  void add(const Clock& record) {
+  /// Clocks, and time outside of MPI: one that there is no room for is left out.
+  template <class Record>
+    requires(std::is_same_v<Record, Clock> || std::is_same_v<Record, Outside>)
+  void add(const Record& record) {
     const std::lock_guard lock(guard_);
     if (!ended_ && file_->has_room(1)) file_->append(record);
   }

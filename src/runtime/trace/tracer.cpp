@@ -11,6 +11,7 @@
 #include "runtime/comm_state.hpp"
 #include "runtime/connection/sleeping.hpp"
 #include "runtime/progress/progress_thread.hpp"
+#include "runtime/trace/outside.hpp"
 #include "runtime/trace/stamps.hpp"
 
 namespace latecomer::trace {
@@ -186,6 +187,7 @@ TracedCall::TracedCall(std::uint32_t communicator, std::uint64_t& calls,
 void TracedCall::enter(std::uint32_t communicator) {
   record_.communicator = communicator;
   record_.sequence = calls_++;
+  outside::entered();
   record_.arrival = now_ns();
   slept_before_ = slept_by_thread();
   if (!is_on()) return;
@@ -195,6 +197,7 @@ void TracedCall::enter(std::uint32_t communicator) {
 
 TracedCall::~TracedCall() {
   if (is_inside_) recorder()->leave();
+  outside::left();
 }
 
 void TracedCall::end(Served served, std::string_view algorithm, std::string_view parameters) {

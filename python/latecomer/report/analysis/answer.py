@@ -15,6 +15,7 @@ from ...base.units import seconds
 from ..trace.model import Hang, ranks_said
 from .facts import Facts, facts
 from .lateness import Lateness
+from .reason import BUSY, PREEMPTED
 from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
 from .wording import CLEAR, INCOMPARABLE, LITTLE, listed, percent, seconds_beside
 
@@ -47,7 +48,7 @@ def answer(found: Lateness, *, run_command: str = "") -> Answer:
 
 def answer_of(facts: Facts) -> Answer:
     """The sentences for these facts."""
-    who = " ".join(filter(None, subject(facts)))
+    who = " ".join(filter(None, (*subject(facts), why(facts))))
     where = " ".join([_place(facts), *facts.remarks])
     do, command = remedy(facts)
     then = f"{do}; then: {command}" if command else f"{do}."
@@ -99,9 +100,15 @@ def _by_times(facts: Facts) -> str:
     if facts.unknown:
         return facts.unclear
     if facts.waiting + facts.moving < LITTLE * facts.run:
-        return "little"
+        return PREEMPTED if facts.reason else "little"
     if facts.moving >= CLEAR * facts.waiting:
         return "files" if _on_files(facts) else "moving"
+    return _by_ranks(facts)
+
+
+def _by_ranks(facts: Facts) -> str:
+    if facts.reason and facts.reason.why != BUSY:
+        return facts.reason.why
     if facts.late:
         return "few" if facts.few else "host" if facts.host else "rank"
     return "place" if facts.one_place else "spread"
@@ -140,6 +147,13 @@ def subject(facts: Facts) -> tuple[str, str, str]:
         return f"The {len(facts.late)} ranks on host {hosts[0]}", "", late
     who = f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}"
     return who, _on_hosts(facts), late
+
+
+def why(facts: Facts) -> str:
+    """Why they are late, as a sentence; empty: it is not known."""
+    if facts.reason is None or facts.hang or facts.early:
+        return ""
+    return facts.reason.sentence(len(facts.late))
 
 
 def _hosts_of(facts: Facts) -> list[str]:

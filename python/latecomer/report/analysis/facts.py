@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...base.arrays import Floats
 from ...base.printable import plain
 from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
@@ -16,6 +17,7 @@ from .blame import late_ranks, may_be_chance, one_place, place_of, stands_out, w
 from .events import OTHER_CALLS
 from .lateness import Lateness
 from .origin import Origin
+from .reason import Reason, reason_of
 from .steps import teams
 from .stopped_ranks import remark as remark_on_stopped
 from .what_if import WhatIf
@@ -56,6 +58,7 @@ class Facts:
     late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
     hosts: Sequence[str] = ()  # of `late`
     host: bool = False  # `late` are the ranks of one host, which is named instead
+    reason: Reason | None = None  # why they are, or why all ranks are slow
     few: bool = False  # they are late in so few calls that it may be chance
     last_share: float | None = None  # of the calls in which the first of `late` came last ...
     calls: int = 0  # ... of so many
@@ -86,6 +89,17 @@ class Facts:
 
 def facts(found: Lateness, *, run_command: str = "") -> Facts:
     """What is known from a trace that was analysed."""
+    return with_reason(_facts(found, run_command), found.trace.outside)
+
+
+def with_reason(told: Facts, outside: Floats | None) -> Facts:
+    """The same, with why ranks are late, by what is known of their time outside of MPI."""
+    if told.unknown or told.few:
+        return told
+    return replace(told, reason=reason_of(told.late, outside, told.waiting, told.run))
+
+
+def _facts(found: Lateness, run_command: str) -> Facts:
     ranks, trace = found.ranks, found.trace
     native = trace.format.startswith("latecomer")
     unseen = "" if not native else not_looked_at(found) if trace.messages is not None else _UNSEEN

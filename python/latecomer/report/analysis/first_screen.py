@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base.units import seconds
-from .answer import Answer, cost_share, finding, place_share, remedy, shares, shorter, subject
+from .answer import Answer, cost_share, finding, place_share, remedy, shares, shorter, subject, why
 from .facts import Facts
 from .lateness import Lateness
 
@@ -32,13 +32,17 @@ class First:
 def first(facts: Facts, said: Answer) -> First:
     """The answer, shortened: the page has the whole one below."""
     do, command = remedy(facts)
-    return First(_who(facts, said), _where(facts), _cost(facts, said), f"{do}.", command)
+    return First(_who(facts), _where(facts), _cost(facts, said), f"{do}.", command)
 
 
-def _who(facts: Facts, said: Answer) -> tuple[str, str]:
+def _who(facts: Facts) -> tuple[str, str]:
     """Where that is long, the hosts in small words."""
     who, on, late = subject(facts)
-    return (f"{who} {late}", on) if on and len(said.who) > _LONG else (said.who, "")
+    whole = " ".join(filter(None, (who, on, late)))
+    large, small = (f"{who} {late}", on) if on and len(whole) > _LONG else (whole, "")
+    if reason := why(facts):
+        small = f"{small[0].upper()}{small[1:]}. {reason}" if small else reason
+    return large, small
 
 
 def _where(facts: Facts) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from .blame import (
     place_words,
     waiters,
 )
-from .facts import Facts, last_to_end, unless_unclear
+from .facts import Facts, last_to_end, unless_unclear, with_reason
 from .wording import BESIDE, FLOOR, NON_BLOCKING, SHARE, percent
 
 
@@ -74,7 +74,10 @@ def facts_of_job(
                 "lateness": place["lateness_s"] / place["calls"],
                 "of_two": ranks == 2,
             }
-    return unless_unclear(Facts(**(vars(common) | known)), job["clock_error_s"])
+    names = "time_s", "preempted_s", "blocked_s"
+    outside = np.array([[part[name] for name in names] for part in job["outside"]], float)
+    named = unless_unclear(Facts(**(vars(common) | known)), job["clock_error_s"])
+    return with_reason(named, outside)
 
 
 def _why_unknown(job: Mapping[str, Any]) -> str:

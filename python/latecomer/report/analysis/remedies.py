@@ -39,6 +39,19 @@ REMEDIES = {
         "look at that host: clock rate, other processes, temperature; else leave it out",
         COMPARE,
     ),
+    "preempted": Remedy(
+        "ranks are late because others have their processor",
+        "too many ranks, threads or processes for the cores of a host, or ranks bound to one core",
+        "give each rank a core of its own: fewer ranks or threads on a host, or bind them to "
+        "other cores",
+        COMPARE,
+    ),
+    "blocked": Remedy(
+        "ranks are late because they sleep, or wait outside of MPI",
+        "a disk, memory from swap, a device, a lock, or another process",
+        "find out what they wait for, as by strace -c -w -f",
+        COMPARE,
+    ),
     "few": Remedy(
         "a rank came late in a few calls only",
         "a single event, or chance",

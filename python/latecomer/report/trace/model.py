@@ -356,6 +356,9 @@ class Trace:
     unended: Sequence[int] = ()  # the ranks whose files tell no end
     of_device: bool = False  # calls are kernels of a device, which no algorithm of MPI's replaces
     slept: Floats | None = None  # by rank: seconds asleep in collectives
+    # By rank: seconds outside of MPI by a sample, and of these preempted, and blocked; shape
+    # (ranks, 3), NaN: not known.
+    outside: Floats | None = None
 
     @property
     def ranks(self) -> int:

@@ -149,8 +149,11 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
     offsets = align.align(groups, words, clocks, known, together, spans)
     begin, end = np.full(ranks, np.nan), np.full(ranks, np.nan)
     error, slept = np.full(ranks, np.nan), np.zeros(ranks)
+    outside = np.full((ranks, 3), np.nan)
     for rank, file in files.items():
         slept[rank] = file.slept * _NS
+        if file.outside[0]:
+            outside[rank] = np.array(file.outside) * _NS
         begin[rank] = offsets[rank].apply(np.array([file.header["begin"] - zero]) * _NS)[0]
         if file.header["end"]:
             end[rank] = offsets[rank].apply(np.array([file.header["end"] - zero]) * _NS)[0]
@@ -184,6 +187,7 @@ def joined(folder: Path, files: Mapping[int, File], left: LeftOut) -> Trace:
         others=others_of(files, seconds),
         of_device=of_device,
         slept=slept,
+        outside=outside,
         unended=[rank for rank, file in files.items() if not file.header["end"]],
     )
 

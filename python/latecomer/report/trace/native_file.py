@@ -123,6 +123,12 @@ class File:
         """The time that the rank slept in its collectives, in nanoseconds."""
         return float(self.own.slept)
 
+    @property
+    def outside(self) -> tuple[int, int, int]:
+        """Nanoseconds outside of MPI, and of these preempted, and blocked; 0: not known."""
+        time, preempted, blocked = self.own.outside
+        return int(time), int(preempted), int(blocked)
+
     def number_texts(self, words: Words) -> None:
         """Give each text its number in the trace."""
         self.own.number_texts([(number, words.place(text)) for number, text in self.texts.items()],
