@@ -19,13 +19,12 @@ struct Kept {
   std::mutex guard;
   bool on = false;
   Moment begin;
-  std::deque<CommStamps> all;                     // their addresses stay
-  std::size_t stamps = 0;                         // in all of them
-  std::size_t members = 0;                        // in all of `by`
-  CommStamps* further = nullptr;                  // stands for all of which nothing is kept
-  std::map<std::uint64_t, Members> by;            // key
-  std::map<std::string_view, std::uint32_t> ids;  // of collectives
-  std::vector<std::string_view> names;
+  std::deque<CommStamps> all;           // their addresses stay
+  std::size_t stamps = 0;               // in all of them
+  std::size_t members = 0;              // in all of `by`
+  CommStamps* further = nullptr;        // stands for all of which nothing is kept
+  std::map<std::uint64_t, Members> by;  // key
+  std::vector<std::string_view> names;  // of collectives
 };
 
 Kept& kept() { return lasting<Kept>(); }
@@ -80,11 +79,15 @@ CommStamps& introduce(Kept& all, const CommState& state) {
   return all.all.emplace_back(key, which, &same);
 }
 
+/// The place of its name; the same text is mostly at the same address.
 std::uint32_t id_of(Kept& all, std::string_view collective) {
-  const auto [found, fresh] =
-      all.ids.emplace(collective, static_cast<std::uint32_t>(all.names.size()));
-  if (fresh) all.names.push_back(collective);
-  return found->second;
+  const auto same = [&](std::string_view name) {
+    return name.data() == collective.data() && name.size() == collective.size();
+  };
+  auto found = std::ranges::find_if(all.names, same);
+  if (found == all.names.end()) found = std::ranges::find(all.names, collective);
+  if (found == all.names.end()) found = all.names.insert(found, collective);
+  return static_cast<std::uint32_t>(found - all.names.begin());
 }
 
 /// Makes the largest sample smaller.
