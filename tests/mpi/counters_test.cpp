@@ -42,19 +42,19 @@ MPI_TEST(rank_order_is_kept_by_falling_back) {
   CHECK_EQ(stats_of(comm).fallback_operator, 1U);
 }
 
-/// Calls `wrong` alone where the MPI library would get the call: Open MPI does not survive it.
+/// Reads the call alone where the MPI library would get the call: Open MPI does not survive it.
 MPI_TEST(null_is_no_buffer_but_the_bottom_of_addresses) {
   int value = context.rank;
   Call call;
   call.collective = Collective::bcast;
   call.recvcount = 1;
   call.recvtype = MPI_INT;
-  CHECK(wrong(call, context.ranks, context.rank));
+  CHECK(!checked_problem_of(call, context.ranks, context.rank, MPI_COMM_NULL));
   call.recvbuf = &value;
-  CHECK(!wrong(call, context.ranks, context.rank));
+  CHECK(checked_problem_of(call, context.ranks, context.rank, MPI_COMM_NULL));
   call.recvbuf = nullptr;
   call.recvcount = 0;
-  CHECK(!wrong(call, context.ranks, context.rank));
+  CHECK(checked_problem_of(call, context.ranks, context.rank, MPI_COMM_NULL));
   const int length = 1;
   MPI_Aint address = 0;
   MPI_Get_address(&value, &address);
@@ -77,10 +77,12 @@ MPI_TEST(parts_that_differ_need_counts_and_places) {
     return calls::allgatherv(&mine, 1, MPI_INT, all.data(), recvcounts, displs, MPI_INT,
                              MPI_COMM_WORLD, nullptr);
   };
-  CHECK(!checked_problem_of(made(nullptr, counts.data()), context.ranks, context.rank));
-  CHECK(!checked_problem_of(made(counts.data(), nullptr), context.ranks, context.rank));
+  CHECK(!checked_problem_of(made(nullptr, counts.data()), context.ranks, context.rank,
+                            MPI_COMM_NULL));
+  CHECK(!checked_problem_of(made(counts.data(), nullptr), context.ranks, context.rank,
+                            MPI_COMM_NULL));
   const Call right = made(counts.data(), counts.data());
-  const auto problem = checked_problem_of(right, context.ranks, context.rank);
+  const auto problem = checked_problem_of(right, context.ranks, context.rank, MPI_COMM_NULL);
   CHECK(problem && *problem == problem_of(right, context.ranks, context.rank));
   CHECK(problem && problem->count == context.ranks * Count{sizeof(int)});
 }
@@ -96,6 +98,23 @@ MPI_TEST(wrong_arguments_get_the_base_librarys_error) {
   CHECK_EQ(class_of(latecomer_allreduce(&value, &value, 1, MPI_INT, MPI_SUM, comm)), base);
   CHECK_EQ(stats_of(comm).fallback_arguments, 2U);
   CHECK_EQ(stats_of(comm).failed, 0U);
+}
+
+MPI_TEST(a_datatype_that_is_not_committed_is_refused_and_the_next_call_goes_on) {
+  const auto comm = Communicator::returning_errors();
+  latecomer_set_algorithm(comm, "bcast", "binomial");
+  std::vector<int> data(8, context.rank);
+  CHECK_EQ(latecomer_bcast(data.data(), 8, MPI_INT, 0, comm), MPI_SUCCESS);  // links the ranks
+  MPI_Datatype pair = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  const int base = class_of(MPI_Bcast(data.data(), 4, pair, 0, comm));
+  CHECK_EQ(class_of(latecomer_bcast(data.data(), 4, pair, 0, comm)), base);
+  MPI_Type_commit(&pair);
+  data.assign(8, context.rank);
+  CHECK_EQ(latecomer_bcast(data.data(), 4, pair, 0, comm), MPI_SUCCESS);
+  CHECK(data == std::vector<int>(8, 0));
+  CHECK_EQ(stats_of(comm).failed, 0U);
+  MPI_Type_free(&pair);
 }
 
 MPI_TEST(operators_that_do_not_fit_get_the_base_librarys_error) {

@@ -14,8 +14,16 @@ namespace {
 /// A datatype of a call; MPI is asked for its size once, if at all.
 class Sized {
  public:
-  explicit Sized(MPI_Datatype type) : type_(type) {}
-  [[nodiscard]] bool null() const { return type_ == MPI_DATATYPE_NULL; }
+  Sized(MPI_Datatype type, MPI_Comm own) : type_(type), own_(own) {}
+  /// It is none, or one that messages may not be of, as far as is known.
+  [[nodiscard]] bool unusable() const {
+    if (type_ == MPI_DATATYPE_NULL) return true;
+    if (own_ == MPI_COMM_NULL) return false;
+    for (const MPI_Datatype usual : {MPI_BYTE, MPI_CHAR, MPI_INT, MPI_FLOAT, MPI_DOUBLE}) {
+      if (type_ == usual) return false;
+    }
+    return !is_committed(type_, own_);
+  }
   [[nodiscard]] bool named() const { return combiner_of(type_) == MPI_COMBINER_NAMED; }
   [[nodiscard]] Count size() const {
     if (size_ < 0) size_ = size_of(type_);
@@ -24,14 +32,16 @@ class Sized {
 
  private:
   MPI_Datatype type_;
+  MPI_Comm own_;
   mutable Count size_ = -1;
 };
 
 /// The meaning of one call's arguments on one rank.
 class Reading {
  public:
-  Reading(const Call& call, Rank ranks, Rank me)
-      : call_(call), ranks_(ranks), me_(me), send_(call.sendtype), recv_(call.recvtype) {}
+  /// `own`: a communicator of ours; null: it is not asked whether datatypes are committed.
+  Reading(const Call& call, Rank ranks, Rank me, MPI_Comm own)
+      : call_(call), ranks_(ranks), me_(me), send_(call.sendtype, own), recv_(call.recvtype, own) {}
 
   [[nodiscard]] bool refused() const;
   [[nodiscard]] bool lengths_differ() const;
@@ -57,7 +67,7 @@ bool missing(const void* data, Count count, const Sized& type) {
 }
 
 bool wrong_side(const void* data, Count count, const Sized& type) {
-  return count < 0 || type.null() || missing(data, count, type);
+  return count < 0 || type.unusable() || missing(data, count, type);
 }
 
 bool Reading::refused() const {
@@ -79,7 +89,7 @@ bool Reading::refused() const {
 
 bool Reading::wrong_parts() const {
   if (!call_.parts_differ()) return wrong_side(call_.recvbuf, call_.recvcount, recv_);
-  if (recv_.null() || call_.recvcounts == kNoCounts) return true;
+  if (recv_.unusable() || call_.recvcounts == kNoCounts) return true;
   if (call_.displs == nullptr && call_.large_displs == nullptr) return true;
   for (Rank rank = 0; rank < ranks_; ++rank) {
     if (wrong_side(call_.recvbuf, call_.part_count(rank), recv_)) return true;
@@ -223,7 +233,9 @@ int Call::native() const {
   return UserCode::run([this] { return natively(*this); });
 }
 
-bool refused(const Call& call, Rank ranks, Rank me) { return Reading(call, ranks, me).refused(); }
+bool refused(const Call& call, Rank ranks, Rank me, MPI_Comm own) {
+  return Reading(call, ranks, me, own).refused();
+}
 
 bool is_refusal(int code) {
   if (code == MPI_SUCCESS) return false;
@@ -234,17 +246,12 @@ bool is_refusal(int code) {
   return std::ranges::find(kRefusals, category) != kRefusals.end();
 }
 
-bool wrong(const Call& call, Rank ranks, Rank me) {
-  const Reading reading(call, ranks, me);
-  return reading.refused() || reading.lengths_differ();
-}
-
 Problem problem_of(const Call& call, Rank ranks, Rank me) {
-  return Reading(call, ranks, me).problem();
+  return Reading(call, ranks, me, MPI_COMM_NULL).problem();
 }
 
-std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me) {
-  const Reading reading(call, ranks, me);
+std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me, MPI_Comm own) {
+  const Reading reading(call, ranks, me, own);
   if (reading.refused() || reading.lengths_differ()) return std::nullopt;
   return reading.problem();
 }

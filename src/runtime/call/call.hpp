@@ -73,19 +73,19 @@ struct Block {
 /// Changed before the first call only.
 inline NativeCalls native_calls;
 
-/// True if the MPI library must refuse the arguments before it takes part in the call.
-[[nodiscard]] bool refused(const Call& call, Rank ranks, Rank me);
+/// True if the MPI library must refuse the arguments before it takes part in the call. `own`: a
+/// communicator of ours; MPI_COMM_NULL: it is not asked whether datatypes are committed.
+[[nodiscard]] bool refused(const Call& call, Rank ranks, Rank me, MPI_Comm own);
 
 /// True if with this code MPI ended a call before it took part in it, because of wrong arguments.
 [[nodiscard]] bool is_refusal(int code);
-/// True if the arguments are wrong, refused or not.
-[[nodiscard]] bool wrong(const Call& call, Rank ranks, Rank me);
 
 /// The problem of a call whose arguments are not wrong. If data are only moved, elements are bytes:
 /// ranks may describe them by different datatypes.
 [[nodiscard]] Problem problem_of(const Call& call, Rank ranks, Rank me);
 
-/// The problem; nothing if the arguments are wrong.
-[[nodiscard]] std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me);
+/// The problem; nothing if the arguments are wrong. `own` as in refused().
+[[nodiscard]] std::optional<Problem> checked_problem_of(const Call& call, Rank ranks, Rank me,
+                                                        MPI_Comm own);
 
 }  // namespace latecomer

@@ -47,6 +47,11 @@ CallCounter reason(const CommState& state, const Request& request) {
 
 }  // namespace
 
+MPI_Comm own_comm(const CommState& state) {
+  if (state.resources) return state.resources->comm->link().comm();
+  return shared_comm::exists() ? shared_comm::link().comm() : MPI_COMM_NULL;
+}
+
 Request understand(const CommState& state, const Call& call) {
   Request request{call, {}, nullptr};
   request.problem.collective = call.collective;
@@ -57,7 +62,8 @@ Request understand(const CommState& state, const Call& call) {
         native ? &latecomer_stats::native : &latecomer_stats::fallback_intercommunicator;
     return request;
   }
-  std::optional<Problem> problem = checked_problem_of(call, state.ranks, state.rank);
+  std::optional<Problem> problem =
+      checked_problem_of(call, state.ranks, state.rank, own_comm(state));
   if (!problem) {
     request.by_library = &latecomer_stats::fallback_arguments;
     return request;

@@ -19,6 +19,9 @@ struct Request {
 
 [[nodiscard]] Request understand(const CommState& state, const Call& call);
 
+/// A communicator of ours; MPI_COMM_NULL: there is none yet.
+[[nodiscard]] MPI_Comm own_comm(const CommState& state);
+
 // How a call began and ended, and how it fails.
 
 /// The end of a call.

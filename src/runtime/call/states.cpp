@@ -243,7 +243,7 @@ Ending plain(CommState& state, const Request& request, Seconds entered) {
   const bool noted = state.resources && !chosen && state.broken.empty();
   if (noted) {
     const auto wrong = state.resources->failures.leave_to_library(state.calls);
-    if (wrong && !refused(request.call, state.ranks, state.rank))
+    if (wrong && !refused(request.call, state.ranks, state.rank, own_comm(state)))
       return fail(state, {disagreement_class(), *wrong});
   }
   const Ending ending = execute_by_library(state, request, request.by_library, nullptr, entered);

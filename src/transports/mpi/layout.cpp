@@ -190,6 +190,13 @@ Layout::Layout(MPI_Datatype datatype) : type(datatype) {
 
 int combiner_of(MPI_Datatype type) { return Envelope(type).combiner; }
 
+bool is_committed(MPI_Datatype type, MPI_Comm comm) {
+  if (predefined_by(combiner_of(type))) return true;
+  // MPICH does not look at the datatype of no data. Nothing is read.
+  const char nothing = 0;
+  return PMPI_Send(&nothing, 1, type, MPI_PROC_NULL, 0, comm) == MPI_SUCCESS;
+}
+
 bool in_a_row(const Layout& layout) { return layout.contiguous() && run_of(layout.type); }
 
 }  // namespace latecomer

@@ -24,6 +24,8 @@ struct Layout {
 
 /// The combiner of a datatype: one of MPI_COMBINER_*.
 [[nodiscard]] int combiner_of(MPI_Datatype type);
+/// True if messages may be of this datatype. `comm` is ours: its errors are returned.
+[[nodiscard]] bool is_committed(MPI_Datatype type, MPI_Comm comm);
 
 /// True if elements follow each other without holes, and their data lie in the order in which MPI
 /// sends them. Not detected for all such datatypes, for example not for subarrays.
