@@ -23,7 +23,7 @@ from latecomer.report.analysis.answer import Facts, facts
 from latecomer.report.analysis.blame import late_ranks
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.lateness import Lateness, analyse, synchronising
-from latecomer.report.analysis.wording import FLOOR
+from latecomer.report.analysis.wording import FLOOR, SHARE
 from latecomer.report.trace import Trace
 from played import Op, Played
 
@@ -197,13 +197,16 @@ def collectives_alone(found: Lateness, _: Facts) -> Named:
 def observed(found: Lateness, _: Facts) -> Named:
     """`latecomer run --observe`: arrivals, and how long each rank is in MPI, whatever for."""
     trace = found.trace
-    cost = np.zeros(trace.ranks)
+    cost, waiting = np.zeros(trace.ranks), 0.0
     for group, ready in zip(trace.groups, readiness(trace), strict=True):
         arrival, leave = map(np.ascontiguousarray, group.times(slice(0, len(group))))
         by_all = synchronising(trace, group, np.arange(len(group)), arrival, leave)
-        cost[group.members] += core.examine_calls(arrival, leave, by_all, ready)["rank_cost"]
+        sums = core.examine_calls(arrival, leave, by_all, ready)
+        cost[group.members] += sums["rank_cost"]
+        waiting += float(sums["rank_waiting"].sum())
     late, _ = late_ranks(cost, trace.hosts)
-    return frozenset(late if cost[late].sum() >= FLOOR * found.ranks.run.sum() else [])
+    least = max(FLOOR * found.ranks.run.sum(), SHARE * waiting)
+    return frozenset(late if cost[late].sum() >= least else [])
 
 
 def readiness(trace: Trace) -> list[NDArray[np.float64]]:

@@ -107,7 +107,7 @@ template <class Describe, class Native>
 int left(Describe&& describe, Native&& native) {
   if (!fast_path.counts.load(std::memory_order_relaxed)) return native();
   const Call call = describe();
-  if (has_one_rank(call.comm)) return unrecorded(call.site, native);
+  if (has_one_rank(call.comm)) return native();
   const auto begin = [&](auto& made, CommState& state) { made.emplace(state, call); };
   short_vector_calls.fetch_add(1, std::memory_order_relaxed);
   return traced(call.comm, trace::Served::short_vector, call.site, begin, native);
@@ -118,7 +118,7 @@ template <class Native>
 int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
               Native&& native) {
   if (!is_active() || !fast_path.counts.load(std::memory_order_relaxed)) return native();
-  if (has_one_rank(comm)) return unrecorded(site, native);
+  if (has_one_rank(comm)) return native();
   const auto begin = [&](auto& made, CommState& state) {
     made.emplace(state, collective, bytes, site);
   };
@@ -142,7 +142,7 @@ int observed(const Call& call) {
 
 int enter(const Call& call) {
   if (!is_active() || is_left(call.comm)) return call.native();
-  if (has_one_rank(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
+  if (has_one_rank(call.comm)) return call.native();
   if (fast_path.observes) return observed(call);
   const auto execute = [&] { return execute_in_order(call); };
   if (!messages::are_traced()) return communicate(call, execute);

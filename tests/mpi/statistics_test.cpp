@@ -363,5 +363,27 @@ MPI_TEST(time_in_messages_is_told_where_it_is_measured) {
   says(" ranks; not measured: 3 calls that not all ranks are known to have made alike).");
 }
 
+/// A fifth of all waiting, and 1 % of the time of all ranks.
+MPI_TEST(who_costs_little_is_not_said_to_be_late) {
+  JobSummary job;
+  job.ranks = 2;
+  job.elapsed = 10;
+  job.waiting = 1;
+  job.waits.costliest = 1;
+  job.waits.calls = 9;
+  job.waits.last = {0, 9};
+  job.hosts = {"a", "b"};
+  const std::string rank = " Rank 1 on host b cost the others most: ";
+  for (const auto& [cost, waiting, late] :
+       {std::tuple(0.5, 1.0, true), {0.3, 1.0, false}, {0.15, 0.15, false}}) {
+    job.waits.cost = {0, cost};
+    job.waiting = waiting;
+    const std::string said = describe(job);
+    CHECK_TEXT(said.find(rank) != std::string::npos, said);
+    const bool nobody = said.find(" Nobody in particular is late." + rank) != std::string::npos;
+    CHECK_TEXT(nobody != late, said);
+  }
+}
+
 }  // namespace
 }  // namespace latecomer::testing

@@ -344,6 +344,15 @@ def test_who_costs_less_than_a_hundredth_of_the_time_is_not_named(cost, named):
     assert (found.late == [2]) is named
 
 
+@pytest.mark.parametrize(("cost", "named"), [(0.03, False), (0.05, True)])
+def test_who_costs_little_of_all_waiting_is_not_named(cost, named):
+    """The rest is waiting for ranks that were in MPI."""
+    job = JOB | {"ranks": 4, "told": 40, "sampled_from": 40, "waiting_s": 0.05, "hosts": ["a"] * 4,
+                 "cost_s": [0.0, cost, 0.0, 0.0], "waited_s": [0.05, 0.05, 0.05, 0.05],
+                 "equal_calls": [0.0, 30.0, 0.0, 0.0], "places": [], "clock_error_s": 0.0}  # fmt: skip
+    assert facts_of_job(job).late == ([1] if named else [])
+
+
 @pytest.mark.parametrize(("more", "told"), [(0.5, True), (0.001, False)])
 def test_who_comes_last_to_the_end_is_told(more, told):
     job = JOB | {"ranks": 4, "elapsed_s": 1 + more / 4, "longest_s": 1 + more, "last_to_end": 3}

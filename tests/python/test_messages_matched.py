@@ -2,19 +2,20 @@
 
 import random
 from collections import defaultdict, deque
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from latecomer.report.trace.messages import Posted, matched
-from latecomer.report.trace.model import Side
+from latecomer.report.trace.model import Probes, Side
 from latecomer.report.trace.native_messages import remarks_on
 
 
-def posted(keys, *, sizes=None, certain=None, time=None):
-    """One side of messages, which are told apart by their `site`."""
+def posted(keys, *, rank=0, sizes=None, certain=None, time=None):
+    """One side of messages, all of one rank, which are told apart by their `site`."""
     number = np.arange(len(keys), dtype=np.int32)
     times = (np.zeros(len(keys)) if time is None else np.array(time, float),) * 3
-    ranks = np.zeros(len(keys), np.int32)
+    ranks = np.full(len(keys), rank, np.int32)
     return Posted(
         Side(ranks, *times, number),
         np.array(keys, np.int64).reshape(-1, 4),
@@ -47,7 +48,7 @@ def test_messages_are_matched_as_queues_match_them():
         own = random.Random(seed)
         sends, receives = (some_keys(own, own.randrange(60)) for _ in range(2))
         expected = queues_matched(sends, receives)
-        found = matched(posted(sends), posted(receives), np.zeros(1))
+        found = matched(posted(sends), posted(receives, rank=1), np.zeros(2))
         assert sorted(pairs_of(found)) == sorted(expected)
         assert found.unmatched == len(sends) + len(receives) - 2 * len(expected)
         assert found.uncertain == 0
@@ -61,13 +62,13 @@ def test_messages_behind_lost_ones_are_not_matched_with_others():
         own = random.Random(seed)
         sends, receives = (some_keys(own, 60) for _ in range(2))
         kept, sides = [], []
-        for keys in (sends, receives):
+        for rank, keys in enumerate((sends, receives)):
             lost = own.sample(range(len(keys)), own.choice([0, 1, 5]))
             first = min(lost, default=len(keys))
             kept.append([place for place in range(len(keys)) if place not in lost])
             certain = [place < first for place in kept[-1]]
-            sides.append(posted([keys[place] for place in kept[-1]], certain=certain))
-        found = matched(*sides, np.zeros(1))
+            sides.append(posted([keys[place] for place in kept[-1]], rank=rank, certain=certain))
+        found = matched(*sides, np.zeros(2))
         pairs = {(kept[0][send], kept[1][receive]) for send, receive in pairs_of(found)}
         expected = set(queues_matched(sends, receives))
         assert pairs <= expected
@@ -86,14 +87,16 @@ def test_messages_that_contradict_leave_out_those_of_their_kind(sizes, received,
     sent = [1, 1, 2, 2, 3, 3]
     sizes = [each for size in sizes for each in (size, 8)]
     received = [each for pair in zip(received, [1, 2, 3], strict=True) for each in pair]
-    sides = posted(keys, time=sent), posted(keys, sizes=sizes, time=received)
-    found = matched(*sides, np.array([error]))
+    sides = posted(keys, time=sent), posted(keys, rank=1, sizes=sizes, time=received)
+    found = matched(*sides, np.array([error, 0.0]))
     assert pairs_of(found) == [(1, 1), (3, 3), (5, 5)]
     assert (found.uncertain, found.unmatched) == (3, 0)
     assert remarks_on(found) == [
         "3 messages are left out, since it is not sure what they belong to"
     ]
-    unknown = matched(posted(keys, time=sent), posted(keys, time=received), np.array([np.nan]))
+    unknown = matched(
+        posted(keys, time=sent), posted(keys, rank=1, time=received), np.full(2, np.nan)
+    )
     assert len(unknown) == 6
 
 
@@ -102,6 +105,18 @@ def test_messages_that_contradict_leave_out_those_of_their_kind(sizes, received,
 ])  # fmt: skip
 def test_the_start_of_an_epoch_may_end_before_its_post(tag, left):
     keys = 3 * [[0, 0, 1, tag]]
-    found = matched(posted(keys, time=[1, 2, 3]), posted(keys, time=[1, 0, 3]), np.array([0.0]))
+    found = matched(posted(keys, time=[1, 2, 3]), posted(keys, rank=1, time=[1, 0, 3]), np.zeros(2))
     assert pairs_of(found) == [(each, each) for each in left]
     assert found.uncertain == 3 - len(left)
+
+
+def test_a_rank_waits_for_nobody_in_messages_to_itself():
+    """The other messages stay, and the probes of them."""
+    sends, receives = (posted([[0, 0, 0, 0], [0, 0, 1, 0]]) for _ in range(2))
+    receives.side.rank[1] = 1
+    probes = Probes(replace(receives.side), np.array([0, 1], np.int64))
+    found = matched(sends, receives, np.zeros(2), probes=probes)
+    assert pairs_of(found) == [(1, 1)]
+    assert found.unmatched == found.uncertain == 0
+    assert found.probes.message.tolist() == [0]
+    assert found.probes.side.rank.tolist() == [1]

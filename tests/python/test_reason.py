@@ -55,6 +55,12 @@ def test_what_all_ranks_do_is_no_reason():
     assert reason_of([0], times((16, 0, 5), (10, 0, 5), (10, 0, 5)), 10.0, 40.0).why == BUSY
 
 
+@pytest.mark.parametrize(("lateness", "says"), [(0.0, True), (12.0, True), (15.0, False)])
+def test_time_outside_of_mpi_is_no_reason_where_it_is_not_why_a_rank_is_late(lateness, says):
+    found = reason_of([1], times(USUAL, (17.0, 0.1, 7.0), USUAL), 10.0, 40.0, lateness)
+    assert (found is not None) is says
+
+
 def test_several_late_ranks_have_the_reason_of_their_mean():
     found = reason_of([0, 1], times((20, 0, 10), (30, 0, 20), USUAL, USUAL), 10.0, 70.0)
     assert (found.why, found.part) == (BLOCKED, pytest.approx(15 / 25))

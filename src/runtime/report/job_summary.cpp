@@ -82,7 +82,10 @@ std::string late(const JobSummary& job) {
   if (waits.costliest < 0) return "";
   const auto at = static_cast<std::size_t>(waits.costliest);
   const Seconds all = job.waiting * job.ranks;
-  std::string text = " Rank " + std::to_string(waits.costliest);
+  // As SHARE and FLOOR of python/latecomer/report/analysis/wording.py.
+  const bool is_late = waits.cost[at] >= std::max(all / 5, job.elapsed * job.ranks / 100);
+  std::string text = is_late ? " Rank " : " Nobody in particular is late. Rank ";
+  text += std::to_string(waits.costliest);
   if (at < job.hosts.size()) text += " on host " + printable(job.hosts[at]);
   text += " cost the others most: " + duration(waits.cost[at]) + ", " +
           percent(waits.cost[at], all) + " of all waiting; it came last in " +

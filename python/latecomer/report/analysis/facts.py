@@ -96,7 +96,8 @@ def with_reason(told: Facts, outside: Floats | None) -> Facts:
     """The same, with why ranks are late, by what is known of their time outside of MPI."""
     if told.unknown or told.few:
         return told
-    return replace(told, reason=reason_of(told.late, outside, told.waiting, told.run))
+    lateness = (told.cost or 0.0) / max(told.others or told.ranks - len(told.late), 1)
+    return replace(told, reason=reason_of(told.late, outside, told.waiting, told.run, lateness))
 
 
 def _facts(found: Lateness, run_command: str) -> Facts:

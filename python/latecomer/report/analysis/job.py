@@ -46,7 +46,8 @@ def facts_of_job(
     if not job["told"]:
         return common
     late, host = late_ranks(np.array(job["cost_s"], float), job["hosts"])
-    if sum(job["cost_s"][rank] for rank in late) < FLOOR * common.run:
+    # Most waiting may be for ranks that were in MPI, which are not charged.
+    if sum(job["cost_s"][rank] for rank in late) < max(FLOOR * common.run, SHARE * common.waiting):
         late, host = [], False
     alone = len(late) == 1
     costs, calls = np.array(job["cost_s"], float), np.array(job["equal_calls"], float)

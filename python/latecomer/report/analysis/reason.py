@@ -39,29 +39,33 @@ class Reason:
 
 
 def reason_of(
-    late: Sequence[int], outside: Floats | None, waiting: float, run: float
+    late: Sequence[int], outside: Floats | None, waiting: float, run: float, lateness: float = 0.0
 ) -> Reason | None:
     """Why these ranks are late; else why all are slow. None: it is not known.
 
     `outside`: by rank, the seconds outside of MPI, and of these the seconds preempted and blocked;
-    shape (ranks, 3), NaN where they are not known. `waiting`, `run`: seconds, of all ranks.
+    shape (ranks, 3), NaN where they are not known. `waiting`, `run`: seconds, of all ranks;
+    `lateness`: of the late ones, so many in all.
     """
     if outside is None or not outside.size or not (outside[:, 0] > 0).all():
         return None
     matters = waiting >= LITTLE * run
-    found = _of_late(late, outside) if late and matters else None
+    found = _of_late(late, outside, lateness) if late and matters else None
     return found or _of_all(outside, waiting if matters and not late else None)
 
 
-def _of_late(late: Sequence[int], outside: Floats) -> Reason | None:
-    """The most of what they take longer outside of MPI than the median of the others."""
+def _of_late(late: Sequence[int], outside: Floats, lateness: float) -> Reason | None:
+    """The most of what they take longer outside of MPI than the median of the others.
+
+    None where that is not why they are late.
+    """
     others = np.delete(outside, list(late), axis=0)
     mine = outside[list(late)].mean(axis=0)
     if not len(others):
         return None
     time, preempted, blocked = mine - np.median(others, axis=0)
     running = time - preempted - blocked
-    if time <= 0 or max(preempted, blocked, running) < HALF * time:
+    if time <= HALF * lateness or max(preempted, blocked, running) < HALF * time:
         return None
 
     def of(column: int) -> Reason:

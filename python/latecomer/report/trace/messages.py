@@ -54,7 +54,7 @@ def matched(
     # MPI_Win_start may end before the post that it is for: that tells nothing of the others.
     sure &= ~wrong & (~_of_same_key(keys, wrong) | (keys[:, -1].astype(np.int32) == WINDOW_POST))
     at_send, at_receive = at_send[sure], at_receive[sure]
-    return Messages(
+    found = Messages(
         send=sends.side.part(at_send),
         receive=receives.side.part(at_receive),
         bytes=np.maximum(sent, got)[sure],
@@ -64,6 +64,17 @@ def matched(
         probes=_with_alone(probes, (sends.side, at_send), (receives.side, at_receive)),
         until=until,
     )
+    return _between_ranks(found)
+
+
+def _between_ranks(messages: Messages) -> Messages:
+    """The same without those of a rank to itself, which waits for nobody: it computes."""
+    own = messages.send.rank != messages.receive.rank
+    if own.all():
+        return messages
+    probed = messages.probes.message
+    probes = (probed == UNKNOWN) | own[probed]
+    return some_of(messages, np.flatnonzero(own), np.flatnonzero(probes))
 
 
 def _with_alone(probes: Probes, sent: tuple[Side, Int64s], received: tuple[Side, Int64s]) -> Probes:
