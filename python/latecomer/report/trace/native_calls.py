@@ -58,7 +58,7 @@ class Matching:
         for (file, comm), (count, call, collective, others) in zip(parts, found["differ"],
                                                                    strict=True):  # fmt: skip
             if count:
-                told = self.words[collective], self.words[others]
+                told = [self.words[kind] or "unnamed" for kind in (collective, others)]
                 self.left.add("calls that are another collective on lower ranks",
                               f"{file.path}: call {found['sequence'][call]} on {comm.name!r}",
                               f"{told[0]}, not {told[1]}", count)  # fmt: skip
