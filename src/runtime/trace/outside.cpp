@@ -6,8 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <string_view>
 
 #include "trace/trace_file.hpp"
 
@@ -37,11 +38,13 @@ std::int64_t time_ready() {
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   if (file < 0) return -1;
   std::array<char, 96> text{};
-  const ssize_t bytes = read(file, text.data(), text.size() - 1);
+  const ssize_t bytes = read(file, text.data(), text.size());
   close(file);
-  char* end = text.data();
-  if (bytes > 0) (void)std::strtoll(end, &end, 10);
-  return *end == ' ' ? std::strtoll(end, nullptr, 10) : -1;
+  const std::string_view words(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  const std::size_t second = words.find(' ') + 1;  // 0: there is none
+  std::int64_t time = -1;
+  if (second > 0) (void)std::from_chars(words.data() + second, words.data() + words.size(), time);
+  return time;
 }
 
 Usage usage() {
