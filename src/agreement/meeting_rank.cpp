@@ -94,6 +94,7 @@ MeetingRank::Actions MeetingRank::miss(Seconds now) {
     case Part::result:
       missing_ = node_.parent;
       if (me_ == node_.parent + 1) next.missed = missing_;  // one of those that wait for it
+      tell_parent(Step::accepts, Met::missed, next);        // so that it does not wait if it comes
       fail(next);
       break;
     case Part::accepts:

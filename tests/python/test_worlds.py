@@ -47,6 +47,7 @@ def test_worlds_that_had_faults_are_right(seed, ranks, steps):
         (3002844, 4, 10, ["--dropin"]),  # MPI refuses a call with LATECOMER=observe
         (3013946, 4, 10, ["--dropin"]),  # a rank waits for another to link after a long call
         (3404777, 12, 80, ["--dropin"]),  # a rank that comes too late to link hears so at once
+        (3458853, 12, 80, ["--dropin"]),  # and so does rank 0, for which the others have waited
         (4207059, 4, 20, []),  # MPI refuses a call, and a rank waits long to compare calls
         (5184451, 12, 80, []),  # a rank lacks memory as it tells others of its host
         (5068209, 12, 80, []),  # a rank stops, and others finalize without what it tells of blocks

@@ -205,6 +205,11 @@ TEST(MeetingRank, WhoComesInTimeIsMetAndWhoDoesNotIsNamed) {
       ASSERT_EQ(others.named, std::set{gone}) << "case " << i << " of " << ranks << " ranks";
       ASSERT_EQ(others.missing(), gone) << "case " << i << " of " << ranks << " ranks";
       ASSERT_LE(others.last, 0.5 + 7);  // three levels, one, and at most three above
+      // Who comes when all have left hears so at once, whatever its patience.
+      comes[static_cast<std::size_t>(gone)] = 100;
+      const TimedMeeting late(comes);
+      ASSERT_EQ(late.met, std::set{Met::missed}) << "case " << i << " of " << ranks << " ranks";
+      ASSERT_EQ(late.last, 100) << "case " << i << " of " << ranks << " ranks, rank " << gone;
     }
   }
 }
