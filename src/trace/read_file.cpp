@@ -302,14 +302,20 @@ class Reader {
     }
   }
 
-  /// The last one that can be right counts.
+  /// The last one that can be right counts. It is by a sample, so `time` is not exact.
   void read_outside() {
+    const Header& header = file_.header;
+    const std::int64_t most = header.end > 0 ? 2 * (header.end - header.begin) : kMostTime - 1;
     for (const std::uint32_t place : places(Kind::outside)) {
       const auto record = records_[place].as<Outside>();
       const auto is_part = [&](std::int64_t part) { return part >= 0 && part <= record.time; };
-      const bool good = record.time < kMostTime && is_part(record.preempted) &&
+      const bool good = record.time > 0 && record.time <= most && is_part(record.preempted) &&
                         is_part(record.blocked) && is_part(record.preempted + record.blocked);
-      if (good) file_.outside = record;
+      if (good) {
+        file_.outside = record;
+      } else {
+        add("times outside of MPI that cannot be", byte_of(place), std::to_string(record.time));
+      }
     }
   }
 

@@ -289,7 +289,7 @@ def test_the_tutorials_sample_is_what_a_run_says():
     told = Facts(
         ranks=4, run=5.27, waiting=2.42, moving=0.18, late=[1], hosts=["vm"], last_share=1.0,
         calls=20, cost=2.4, place="allreduce of 1 MiB at late+0x13d2", place_share=1.0,
-        lateness=0.04, elsewhere=0.0, reason=Reason(BLOCKED, 0.99, 0.97),
+        lateness=0.04, elsewhere=0.0, reason=Reason([(BLOCKED, 0.8)]),
         run_command="mpirun -n 4 ./late 20",
     )  # fmt: skip
     said = "\n".join(" ".join(line.split()) for line in answer_of(told).lines())

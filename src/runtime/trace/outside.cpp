@@ -82,12 +82,14 @@ std::uint32_t drawn_to(double most) {
   return static_cast<std::uint32_t>(state % static_cast<std::uint64_t>(most)) + 1;
 }
 
-/// Draws the next time of the sample, so far away that asking takes its share. It is drawn since
-/// steps of a program have a pattern.
+/// Draws the next time of the sample, so far away that asking takes its share, but at most twice as
+/// far as the last one: a program may begin with short times. It is drawn since steps have a
+/// pattern.
 void draw(std::int64_t now) {
   const double each = std::max(1.0, static_cast<double>(now - sample.drawn) / sample.drawn_calls);
+  const double most = std::min(2 * sample.calls, kFewest);
   sample.calls =
-      std::clamp(std::round(static_cast<double>(sample.cost) / kShare / each), 1.0, kFewest);
+      std::clamp(std::round(static_cast<double>(sample.cost) / kShare / each), 1.0, most);
   next = {false, drawn_to(2 * sample.calls - 1)};
   sample.drawn = now;
   sample.drawn_calls = next.calls;

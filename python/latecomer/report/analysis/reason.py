@@ -8,34 +8,44 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base.arrays import Floats
+from ...base.units import seconds
 from .blame import HALF
 from .wording import LITTLE, SHARE, percent
 
-BUSY, PREEMPTED, BLOCKED = "busy", "preempted", "blocked"
-_SOME = 0.02  # of the time outside of MPI: less time off the processor is worth no word
+PREEMPTED, BLOCKED, BUSY = KINDS = "preempted", "blocked", "busy"
+_PART = 0.25  # of what late ranks take longer: less of one kind is worth no word
+_SOME = 0.02  # of the time outside of MPI, likewise
+_DID = {
+    PREEMPTED: ("was ready to run, while others had the processor,",
+                "were ready to run, while others had the processor,"),
+    BLOCKED: ("slept, or waited for a disk, a device or another process,",) * 2,
+    BUSY: ("ran",) * 2,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why, of some ranks or of all."""
+    """Why ranks are late, or all are slow."""
 
-    why: str  # BUSY, PREEMPTED or BLOCKED
-    part: float  # of their time outside of MPI that they spent so
-    others: float | None = None  # the median of that of the other ranks; None: not of interest
-    of_all: bool = False  # it is that of all ranks, and no late one's
+    # Of late ranks: kinds, and how much longer that was than on other ranks, in seconds, mean of
+    # the late ones; the longest first.
+    longer: Sequence[tuple[str, float]] = ()
+    # Else of all ranks: the part of their time outside of MPI that they were preempted.
+    preempted: float = 0.0
+
+    @property
+    def why(self) -> str:
+        return self.longer[0][0] if self.longer else PREEMPTED
 
     def sentence(self, late: int) -> str:
         """Of so many late ranks."""
-        who = "Ranks were" if self.of_all else "They were" if late > 1 else "It was"
-        whose = "its" if who == "It was" else "their"
-        of_time = f"{percent(self.part)} of {whose} time outside MPI"
-        beside = "" if self.others is None else f", other ranks for {percent(self.others)}"
-        if self.why == PREEMPTED:
-            return f"{who} ready to run, while others had the processor, for {of_time}{beside}."
-        if self.why == BLOCKED:
-            return (f"{who} asleep, or waiting for a disk, a device or another process, for "
-                    f"{of_time}{beside}.")  # fmt: skip
-        return f"{who} running for {of_time}: more work, or a slower processor."
+        if not self.longer:
+            return (f"Ranks were ready to run, while others had the processor, for "
+                    f"{percent(self.preempted)} of their time outside MPI.")  # fmt: skip
+        told = " and ".join(f"{_DID[kind][late > 1]} {seconds(time)}" for kind, time in self.longer)
+        mean = ", in the mean" if late > 1 else ""
+        more = ": more work, or a slower processor" if [*dict(self.longer)] == [BUSY] else ""
+        return f"{'They' if late > 1 else 'It'} {told} longer than other ranks{mean}{more}."
 
 
 def reason_of(
@@ -55,33 +65,24 @@ def reason_of(
 
 
 def _of_late(late: Sequence[int], outside: Floats, lateness: float) -> Reason | None:
-    """The most of what they take longer outside of MPI than the median of the others.
+    """What they do longer outside of MPI than the median of the others.
 
     None where that is not why they are late.
     """
     others = np.delete(outside, list(late), axis=0)
-    mine = outside[list(late)].mean(axis=0)
     if not len(others):
         return None
-    time, preempted, blocked = mine - np.median(others, axis=0)
-    running = time - preempted - blocked
-    if time <= HALF * lateness or max(preempted, blocked, running) < HALF * time:
+    time, preempted, blocked = outside[list(late)].mean(axis=0) - np.median(others, axis=0)
+    if time <= HALF * lateness:
         return None
-
-    def of(column: int) -> Reason:
-        why = (PREEMPTED, BLOCKED)[column - 1]
-        return Reason(why, float(mine[column] / mine[0]),
-                      float(np.median(others[:, column] / others[:, 0])))  # fmt: skip
-
-    if running >= HALF * time:
-        return Reason(BUSY, float(1 - (mine[1] + mine[2]) / mine[0]))
-    return of(1) if preempted >= HALF * time else of(2)
+    each = zip(KINDS, map(float, (preempted, blocked, time - preempted - blocked)), strict=True)
+    longer = sorted((kind for kind in each if kind[1] >= _PART * time), key=lambda kind: -kind[1])
+    return Reason(longer) if sum(kind[1] for kind in longer) >= HALF * time > 0 else None
 
 
 def _of_all(outside: Floats, waiting: float | None) -> Reason | None:
     """Who is without a processor keeps the others waiting. `waiting`: None: that is no question."""
-    preempted = float(outside[:, 1].sum())
-    part = preempted / float(outside[:, 0].sum())
+    time, preempted, blocked = map(float, outside.sum(axis=0))
     explains = waiting is not None and preempted * (len(outside) - 1) >= HALF * waiting
-    matters = part >= SHARE or (part >= _SOME and explains)
-    return Reason(PREEMPTED, part, of_all=True) if matters else None
+    some = preempted >= max(_SOME * time, blocked) and explains
+    return Reason(preempted=preempted / time) if preempted >= SHARE * time or some else None

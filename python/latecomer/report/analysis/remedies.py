@@ -49,7 +49,7 @@ REMEDIES = {
     "blocked": Remedy(
         "ranks are late because they sleep, or wait outside of MPI",
         "a disk, memory from swap, a device, a lock, or another process",
-        "find out what they wait for, as by strace -c -w -f",
+        "find out what is waited for, as by strace -c -w -f",
         COMPARE,
     ),
     "few": Remedy(
