@@ -36,7 +36,7 @@ def random_messages(rng, count):
     made = [[] for _ in range(RANKS)]
     orders = [0] * RANKS
     for number in range(count):
-        source, target = rng.choice(RANKS, 2)  # itself, too
+        source, target = rng.choice(RANKS, 2)  # itself, too: those are left out
         tag = int(rng.integers(TAGS)) if rng.random() < 0.9 else number  # tags without end
         for what, rank, peer in ((0, source, target), (4, target, source)):
             made[rank].append(
@@ -102,9 +102,11 @@ def test_windows_match_messages_as_the_whole_trace_does(tmp_path, seed, monkeypa
     left = [each.left_out for each in seen.tails.values()]
     window_of.close()
     whole = read(folder)
-    assert len(whole.messages) == 400
+    assert len(whole.messages) == sum(
+        each["what"] == 0 and each["peer"] != rank for rank, own in enumerate(made) for each in own
+    )
     assert all(each <= pairs(whole) for each in kept)
-    assert len(kept[-1]) > 20
+    assert len(kept[-1]) > 10
     # Messages that the two sides have left out alike are not counted any more.
     assert sum(map(len, left)) < 30
 

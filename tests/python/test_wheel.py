@@ -92,7 +92,6 @@ def test_the_wheel_names_the_part_of_nanobind_that_it_needs(make, tmp_path):
 
 @pytest.mark.parametrize(("name", "kept"), [
     ("latecomer_bench_mpich", ["-lmpi", "-ldl", "-Wl,-rpath,$ORIGIN/../../../../.."]),
-    ("liblatecomer_preload_mpich.so", ["-ldl"]),
     ("liblatecomer_preload_openmpi.so", ["-lmpi", "-ldl"]),
 ])  # fmt: skip
 def test_a_link_is_done_again_without_folders_of_this_machine(make, name, kept):
