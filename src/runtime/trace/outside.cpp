@@ -18,7 +18,7 @@ namespace {
 constexpr double kShare = 0.002;     // of the time is for asking the system, at most
 constexpr double kFewest = 1 << 20;  // one time of so many is in the sample, at least
 
-/// What the system knows of this thread since it began. Times are in nanoseconds.
+/// The system's account of this thread since it began. Times are in nanoseconds.
 struct Usage {
   std::int64_t asked = 0;  // when this was asked, ...
   std::int64_t time = 0;   // ... and when it was known

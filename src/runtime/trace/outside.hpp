@@ -1,5 +1,5 @@
-// Whether this process ran in its time outside of MPI, and why it did not. The system is asked at
-// the ends of a sample of the times between two calls, as many as take 0.2 % of the time.
+// A sample tells whether this process ran in its time outside of MPI, and why it did not: the
+// system is asked at both ends of as many times between two calls as take 0.2 % of the run.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace latecomer::outside {
 
 /// From now on this thread is looked at: it has none that was looked at before.
 void begin();
-/// What is known of this thread; all times 0: nothing.
+/// The times of this thread so far; all 0: nothing is known.
 [[nodiscard]] trace::Outside totals();
 
 struct Next {

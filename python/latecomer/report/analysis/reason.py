@@ -27,10 +27,10 @@ _DID = {
 class Reason:
     """Why ranks are late, or all are slow."""
 
-    # Of late ranks: kinds, and how much longer that was than on other ranks, in seconds, mean of
-    # the late ones; the longest first.
+    # The kinds, and by how many seconds each was longer on late ranks, in their mean, than on other
+    # ranks; the longest first.
     longer: Sequence[tuple[str, float]] = ()
-    # Else of all ranks: the part of their time outside of MPI that they were preempted.
+    # Without those: the part of all ranks' time outside of MPI that they were preempted.
     preempted: float = 0.0
 
     @property
@@ -38,7 +38,7 @@ class Reason:
         return self.longer[0][0] if self.longer else PREEMPTED
 
     def sentence(self, late: int) -> str:
-        """Of so many late ranks."""
+        """`late`: how many ranks are."""
         if not self.longer:
             return (f"Ranks were ready to run, while others had the processor, for "
                     f"{percent(self.preempted)} of their time outside MPI.")  # fmt: skip
@@ -65,7 +65,7 @@ def reason_of(
 
 
 def _of_late(late: Sequence[int], outside: Floats, lateness: float) -> Reason | None:
-    """What they do longer outside of MPI than the median of the others.
+    """Compare their time outside of MPI with the median of the others.
 
     None where that is not why they are late.
     """
