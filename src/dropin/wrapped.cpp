@@ -369,24 +369,4 @@ int watched(MPI_Comm comm, const char* collective, const void* site, int (*nativ
   return looked_at(comm, collective, bytes, site, [&] { return native(data); });
 }
 
-int init(int* argc, char*** argv, const void*) {
-  static const auto native = next("MPI_Init", PMPI_Init);
-  const int code = native(argc, argv);
-  if (code == MPI_SUCCESS) begin_activity();
-  return code;
-}
-
-int init_thread(int* argc, char*** argv, int required, int* provided, const void*) {
-  static const auto native = next("MPI_Init_thread", PMPI_Init_thread);
-  const int code = native(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) begin_activity();
-  return code;
-}
-
-int finalize(const void*) {
-  static const auto native = next("MPI_Finalize", PMPI_Finalize);
-  prepare_finalize();
-  return native();
-}
-
 }  // namespace latecomer::wrapped

@@ -77,6 +77,7 @@ int watched(MPI_Comm comm, const char* collective, const void* site, const Nativ
 
 int init(int* argc, char*** argv, const void* site);
 int init_thread(int* argc, char*** argv, int required, int* provided, const void* site);
+int initialized(int* flag, const void* site);
 int finalize(const void* site);
 
 }  // namespace latecomer::wrapped

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 from dropin_helpers import cases_of, launcher_of, run_cases, run_command, shared_library
@@ -173,3 +174,53 @@ def test_settings_may_be_written_in_another_way_on_another_rank(name, tmp_path):
 def test_it_can_be_switched_off(name):
     job = run_cases(name, 2, ["reductions"], {"LATECOMER": "off", "LATECOMER_STATS": "1"})
     assert "latecomer" not in job.check().err
+
+
+# One thread begins MPI, and the other one calls it as soon as that has begun.
+OTHER_THREAD = """
+#include <mpi.h>
+#include <pthread.h>
+#include <unistd.h>
+static void *begin(void *provided) {
+  MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, provided);
+  return NULL;
+}
+int main(void) {
+  static int ours[1 << 14], sums[1 << 14];
+  int begun = 0, provided, ranks, mistakes = 0;
+  pthread_t thread;
+  pthread_create(&thread, NULL, begin, &provided);
+  while (MPI_Initialized(&begun), !begun) usleep(100);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (int call = 1; call <= 30; ++call) {
+    for (int i = 0; i < 1 << 14; ++i) ours[i] = call * i;
+    MPI_Allreduce(ours, sums, 1 << 14, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < 1 << 14; ++i) mistakes += sums[i] != ranks * call * i;
+  }
+  pthread_join(thread, NULL);
+  MPI_Finalize();
+  return mistakes != 0;
+}
+"""
+
+
+@both_families
+def test_other_threads_learn_that_mpi_has_begun_when_the_library_has(name, tmp_path):
+    (tmp_path / "program.c").write_text(OTHER_THREAD)
+    (tmp_path / "slow.c").write_text(SLOW)
+    mpicc = installed(name).mpicc
+    tool = shared_library(mpicc, tmp_path / "slow.c", tmp_path / "slow.so")
+    subprocess.run([mpicc, tmp_path / "program.c", "-o", tmp_path / "program", "-lpthread"],
+                   check=True)  # fmt: skip
+    variables = {
+        "LD_PRELOAD": f"{preload.library()} {tool}",
+        "LATECOMER_SUMMARY": str(tmp_path / "job.json"),
+        "SLOW_RANK": "0",
+        "SLOW_S": "1",
+    }
+    launch = launcher_of(name, 2, [tmp_path / "program"])
+    job = run_command(preload.with_variables(launch.command, variables), launch.env)
+    assert (job.code, job.err) == (0, "")
+    summary = json.loads((tmp_path / "job.json").read_text())
+    calls = summary["calls"]
+    assert calls["handled"] + calls["native"] == 2 * 30, summary
