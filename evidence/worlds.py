@@ -1,14 +1,15 @@
 """Plays worlds: programs of collective calls on simulated ranks, by the library as it ships.
 
-    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--started]
+    evidence/worlds.py --seeds 1-100000 [--ranks 16] [--steps 100] [--dropin] [--traced]
 
 Each seed is one world: a network, a placement, settings, communicators that come and go, late
 ranks, clocks that drift, ranks that stop, die, ask wrongly or lack memory. With --started many
 calls are persistent ones, several at a time; with --one-machine hosts differ by name alone, as in
 all worlds before 29 November 2026. With --dropin the ranks' program knows MPI alone, and one may
-lack the drop-in library. The programs of tests/worlds check each call on all ranks. A seed
-with a fault is printed with a shorter world that has the same fault, a seed that ends
-the program with the signal, and the command fails. Prints the sums over all worlds.
+lack the drop-in library. With --traced ranks write traces, which must tell what happened
+(worlds_traced.py). The programs of tests/worlds check each call on all ranks. A seed with a fault
+is printed with a shorter world that has the same fault, a seed that ends the program with the
+signal, and the command fails. Prints the sums over all worlds.
 """
 
 import argparse
@@ -16,9 +17,12 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from worlds_traced import check
 
 FOLDER = Path(__file__).parent.parent / "build" / "release" / "worlds"
 BATCH = 500  # worlds of one process: dead ranks keep their memory until it ends
@@ -50,6 +54,15 @@ def play(first: int, last: int, program: Path, *kind: str) -> tuple[list[float],
     )
 
 
+def play_traced(first: int, last: int, program: Path, *kind: str) -> tuple[list[float], str]:
+    """The same, and faults of the traces."""
+    with tempfile.TemporaryDirectory() as folder:
+        sums, said = play(first, last, program, *kind, f"traces={folder}")
+        found = check(Path(folder))
+    sums[-1] += len({each.split(":")[0] for each in found})
+    return sums, said + "".join(f"{each}\n" for each in found)
+
+
 def limits_of(text: str) -> tuple[int, int]:
     """The first and the last seed. Raises ValueError."""
     first, last = map(int, text.split("-"))
@@ -74,6 +87,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     limits_of.__name__ = "range of seeds such as 1-1000"
     parser.add_argument("--seeds", type=limits_of, default=(1, 1000), help="A-B (default: 1-1000)")
+    parser.add_argument("--traced", action="store_true", help="ranks write traces")
     parser.add_argument("--ranks", type=at_least(2), default=16, help="at most (default: 16)")
     parser.add_argument("--steps", type=at_least(1), default=100, help="of a world (default: 100)")
     kinds = parser.add_mutually_exclusive_group()
@@ -84,6 +98,8 @@ def main() -> int:
         "--processes", type=at_least(1), default=os.cpu_count(), help="(default: one for each core)"
     )
     words = parser.parse_args()
+    if words.traced and (words.started or words.one_machine):
+        parser.error("--traced goes with --dropin, or alone")
     program = FOLDER / ("latecomer_worlds_dropin" if words.dropin else "latecomer_worlds")
     if not program.exists():
         parser.error(f"{program} is not built; right would be cmake --build build/release first")
@@ -93,7 +109,8 @@ def main() -> int:
     kind += ["started"] * words.started + ["one-machine"] * words.one_machine
     total = [0.0] * 7
     with ThreadPoolExecutor(words.processes) as pool:
-        for sums, said in pool.map(lambda b: play(*b, program, *kind), batches):
+        player = play_traced if words.traced else play
+        for sums, said in pool.map(lambda b: player(*b, program, *kind), batches):
             total = [a + b for a, b in zip(total, sums, strict=True)]
             print(said, end="", flush=True)
     worlds, calls, messages, told, refused, seconds, wrong = total

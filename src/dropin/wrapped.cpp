@@ -164,8 +164,9 @@ int made_by_ranks(MPI_Comm parent, std::uint64_t words, const MPI_Comm* newcomm,
   return code;
 }
 
-/// After a call that all ranks waited in. A handle that is no communicator's has no identity: a
-/// call with it returns MPI_SUCCESS where the program's error handler does.
+/// After a call that all ranks waited in, within its record: what is done here is not the
+/// program's. A handle that is no communicator's has no identity: a call with it returns
+/// MPI_SUCCESS where the program's error handler does.
 int synchronised(MPI_Comm comm, int code) {
   if (code != MPI_SUCCESS || !is_active() || !has_identity(comm)) return code;
   (void)guarded(MPI_ERR_OTHER, [&] {
@@ -300,13 +301,13 @@ int barrier(MPI_Comm comm, const void* site) {
   static const auto native = next("MPI_Barrier", PMPI_Barrier);
   const bool asleep = fast_path.sleeps && is_active() && has_identity(comm);
   const auto call = [&] { return asleep ? barrier_asleep(comm) : native(comm); };
-  return synchronised(comm, looked_at(comm, "barrier", 0, site, call));
+  return looked_at(comm, "barrier", 0, site, [&] { return synchronised(comm, call()); });
 }
 
 int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* recvbuf,
              Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, const void* site) {
   const std::int64_t bytes = bytes_of(recvcount, recvtype);  // of each rank for each
-  const int code = looked_at(comm, "alltoall", bytes, site, [&] {
+  const auto call = [&] {
 #if LATECOMER_LARGE_COUNTS
     if (sendcount > INT_MAX || recvcount > INT_MAX) {
       static const auto large = next("MPI_Alltoall_c", PMPI_Alltoall_c);
@@ -316,8 +317,9 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
     static const auto native = next("MPI_Alltoall", PMPI_Alltoall);
     return native(sendbuf, static_cast<int>(sendcount), sendtype, recvbuf,
                   static_cast<int>(recvcount), recvtype, comm);
-  });
-  return bytes > 0 ? synchronised(comm, code) : code;
+  };
+  return looked_at(comm, "alltoall", bytes, site,
+                   [&] { return bytes > 0 ? synchronised(comm, call()) : call(); });
 }
 
 int made(MPI_Comm comm, const MPI_Comm* newcomm, int code) {
@@ -354,14 +356,14 @@ int duplicated(MPI_Comm comm, int (*native)(const void*), const void* data) {
 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site) {
   static const auto native = next("MPI_Comm_dup", PMPI_Comm_dup);
-  const auto call = [&] { return native(comm, newcomm); };
-  return synchronised(comm, made(comm, newcomm, looked_at(comm, "comm_dup", -1, site, call)));
+  const auto call = [&] { return made(comm, newcomm, native(comm, newcomm)); };
+  return looked_at(comm, "comm_dup", -1, site, [&] { return synchronised(comm, call()); });
 }
 
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void* site) {
   static const auto native = next("MPI_Comm_split", PMPI_Comm_split);
-  const auto call = [&] { return native(comm, color, key, newcomm); };
-  return synchronised(comm, made(comm, newcomm, looked_at(comm, "comm_split", -1, site, call)));
+  const auto call = [&] { return made(comm, newcomm, native(comm, color, key, newcomm)); };
+  return looked_at(comm, "comm_split", -1, site, [&] { return synchronised(comm, call()); });
 }
 
 int watched(MPI_Comm comm, const char* collective, const void* site, int (*native)(const void*),

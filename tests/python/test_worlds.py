@@ -15,7 +15,10 @@ def worlds(*words):
     )
 
 
-@pytest.mark.parametrize("kind", [[], ["--started"], ["--one-machine"], ["--dropin"]])
+@pytest.mark.parametrize(
+    "kind",
+    [[], ["--started"], ["--one-machine"], ["--dropin"], ["--traced"], ["--dropin", "--traced"]],
+)
 def test_worlds_are_played_and_counted(kind):
     done = worlds("--seeds", "1-3", "--ranks", "4", "--steps", "10", *kind)
     assert done.returncode == 0, done.stderr

@@ -28,10 +28,11 @@ Calls calls_of(const World&, int) {
 }
 
 bool has_kind(const std::string& kind) {
-  return kind.empty() || kind == "started" || kind == "one-machine";
+  return kind.empty() || kind == "started" || kind == "one-machine" || has_traces(kind);
 }
 
 World world_of_kind(World world, const std::string& kind) {
+  if (has_traces(kind)) return with_traces(std::move(world), folder_of_traces(kind));
   world.one_machine = kind == "one-machine";
   return kind == "started" ? with_requests(std::move(world)) : world;
 }

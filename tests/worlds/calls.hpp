@@ -49,9 +49,14 @@ std::string library_under_test();
 /// The functions that the rank calls.
 Calls calls_of(const World& world, int rank);
 /// The kinds of worlds that the program plays beside the usual ones, by the last word of its
-/// command line: "started", "one-machine" or nothing with the C API, nothing with the drop-in
-/// library.
+/// command line: with the C API "started", "one-machine" or nothing, with the drop-in library
+/// nothing.
 World world_of_kind(World world, const std::string& kind);
+/// With either, "traces=FOLDER".
+inline bool has_traces(const std::string& kind) { return kind.starts_with("traces="); }
+inline std::string folder_of_traces(const std::string& kind) {
+  return kind.substr(kind.find('=') + 1);
+}
 bool has_kind(const std::string& kind);
 
 }  // namespace latecomer::worlds

@@ -246,6 +246,11 @@ World with_requests(World world) {
   return world;
 }
 
+World with_traces(World world, const std::string& folder) {
+  world.traces = folder + "/" + std::to_string(world.seed);
+  return world;
+}
+
 World with_dropin(World world) {
   Draw draw(world.seed ^ 0x64726f70696eU);
   world.dropin = true;

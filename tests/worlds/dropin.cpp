@@ -107,8 +107,11 @@ Calls calls_of(const World& world, int rank) {
   }
 }
 
-bool has_kind(const std::string& kind) { return kind.empty(); }
+bool has_kind(const std::string& kind) { return kind.empty() || has_traces(kind); }
 
-World world_of_kind(World world, const std::string&) { return with_dropin(std::move(world)); }
+World world_of_kind(World world, const std::string& kind) {
+  world = with_dropin(std::move(world));
+  return has_traces(kind) ? with_traces(std::move(world), folder_of_traces(kind)) : world;
+}
 
 }  // namespace latecomer::worlds

@@ -14,6 +14,18 @@ namespace latecomer::worlds {
 /// A step, and the handle of the communicator that it is played on.
 using Called = std::pair<int, MPI_Comm>;
 
+/// A call of a rank as it was, for the checks of traces (truth.cpp).
+struct TrueCall {
+  int rank;
+  int step;
+  const char* name;
+  MPI_Comm comm;
+  int size;  // of the communicator
+  Time enter;
+  Time exit = -1;  // -1: it never ended
+  int code = MPI_SUCCESS;
+};
+
 class Findings {
  public:
   explicit Findings(const World& world) : at(world.ranks), world_(world) {}
@@ -37,8 +49,9 @@ class Findings {
 
   bool broken = false;  // a rank was told so of a communicator, and takes no further part there
   Outcome outcome;
-  std::vector<int> at;         // the step of each rank
-  std::set<Called> unchecked;  // calls in which some rank asked wrongly
+  std::vector<int> at;          // the step of each rank
+  std::set<Called> unchecked;   // calls in which some rank asked wrongly
+  std::vector<TrueCall> calls;  // where ranks write traces
 
  private:
   [[nodiscard]] static std::string where(int step);
@@ -54,6 +67,8 @@ class Findings {
 /// rank that polls waits there; in one of MPI's own it would be silent. Returns the number of
 /// those.
 int check_reports(const Scheduler& scheduler, const MpiState& state, Findings& findings);
+/// Writes beside the traces what they must tell: evidence/worlds_traced.py compares them.
+void write_truth(const World& world, const Scheduler& scheduler, const Findings& findings);
 /// Checks that nothing is left of the library's own once all ranks have finalized. `missed`: a rank
 /// may have come too late to link ranks, so that it gets, or sends, what nobody waits for.
 void check_remains(const MpiState& state, std::ptrdiff_t most_comms, bool missed,

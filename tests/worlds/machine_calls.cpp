@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <cstdarg>
-#include <cstdio>
 #include <map>
 #include <string>
 #include <tuple>
@@ -24,6 +23,9 @@ template <class Function>
 Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
+
+/// Where a rank reads which machine it is on.
+constexpr const char* kIdentity = "/proc/sys/kernel/random/boot_id";
 
 /// The system refuses the rank memory for its node.
 bool refused(int code) {
@@ -62,16 +64,6 @@ using namespace latecomer::worlds;  // NOLINT: the functions below belong to no 
 
 extern "C" {
 
-/// The C++ library opens files by it.
-FILE* fopen64(const char* path, const char* mode) {
-  const HeapOwner nobody(kNobody);
-  static auto* const real = next<FILE*(const char*, const char*)>("fopen64");
-  if (Scheduler::running() == nullptr || path != std::string("/proc/sys/kernel/random/boot_id")) {
-    return real(path, mode);
-  }
-  return real(file_of(Within()->mine().machine).c_str(), mode);
-}
-
 long sysconf(int what) noexcept {
   static auto* const real = next<long(int)>("sysconf");
   constexpr int kCores = 4;  // a world is the same on every machine
@@ -89,6 +81,12 @@ int open(const char* path, int flags, ...) {
   const auto mode = va_arg(list, mode_t);
   va_end(list);
   static auto* const real = next<int(const char*, int, ...)>("open");
+  const HeapOwner nobody(kNobody);
+  if (Scheduler::running() != nullptr && path == std::string(kIdentity)) {
+    RankState& me = Within()->mine();
+    me.identified = true;
+    return real(file_of(me.machine).c_str(), flags);
+  }
   return refused(EMFILE) ? -1 : real(path, flags, mode);
 }
 

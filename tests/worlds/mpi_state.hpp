@@ -116,9 +116,10 @@ struct Op {
 struct RankState {
   bool initialized = false;
   bool finalized = false;
-  Time finalizing = 0;  // since when
-  std::string host;     // its name
-  std::string machine;  // what its kernel answers: ranks with the same share memory and clocks
+  Time finalizing = 0;      // since when
+  std::string host;         // its name
+  std::string machine;      // what its kernel answers: ranks with the same share memory and clocks
+  bool identified = false;  // it has asked for that
   std::map<int, LocalComm> comms;
   std::vector<std::unique_ptr<Request>> requests;
   std::map<int, std::vector<int>> groups;

@@ -99,7 +99,7 @@ void Rank::take(const Step& step, int number) {
   const MPI_Comm comm = comms_[step.comm];
   if (step.kind == Kind::split) {
     comms_.push_back(MPI_COMM_NULL);
-    if (comm != MPI_COMM_NULL && step.count > 0) split(step, comm);
+    if (comm != MPI_COMM_NULL && step.count > 0) split(step, number, comm);
     return;
   }
   if (comm == MPI_COMM_NULL) return;
@@ -131,14 +131,20 @@ void Rank::compute(const Step& step, MPI_Comm comm) {
   }
 }
 
-void Rank::split(const Step& step, MPI_Comm comm) {
+void Rank::split(const Step& step, int number, MPI_Comm comm) {
   const bool keeps_order = step.root % 2 == 0;
-  const int code = ours([&] {
-    if (world_.dropin && !keeps_order) calls_.barrier(comm);
-    if (world_.dropin && keeps_order && step.count == 1) return calls_.dup(comm, &comms_.back());
+  if (world_.dropin && !keeps_order) {
+    traced(number, "barrier", comm, [&] { return calls_.barrier(comm); });
+  }
+  const auto dup = [&] { return calls_.dup(comm, &comms_.back()); };
+  const auto split = [&] {
     return calls_.split(comm, scheduler_.me() % step.count,
                         scheduler_.me() * (keeps_order ? 1 : -1), &comms_.back());
-  });
+  };
+  const bool copies = keeps_order && step.count == 1;
+  const int code = !world_.dropin ? ours(split)
+                   : copies       ? traced(number, "comm_dup", comm, dup)
+                                  : traced(number, "comm_split", comm, split);
   if (code == MPI_SUCCESS) prepare(comms_.back());
 }
 
@@ -181,7 +187,7 @@ void Rank::play(const Step& step, int number, MPI_Comm& comm) {
     if (!ask_wrongly(turn, right, buffers, comm)) return;
   }
   if (starts) return start(turn, *request, right);
-  const int code = call(step, right, buffers);
+  const int code = call(turn, right, buffers);
   finish(turn, code, buffers);
   if (code == MPI_SUCCESS) check_counts({number, right.comm});
 }
@@ -227,7 +233,7 @@ bool Rank::ask_wrongly(const Turn& turn, const Arguments& right, Buffers& buffer
     PMPI_Comm_free(&comm);
     drop_requests(asked.comm);
   }
-  int code = call(step, asked, buffers);
+  int code = call(turn, asked, buffers);
   buffers.none = false;
   if (!goes_on) note_error(asked.comm, code);
   if (breaks("refused")) code = MPI_SUCCESS;
@@ -251,11 +257,14 @@ void Rank::note_error(MPI_Comm comm, int code) {
   findings_.broken = true;
 }
 
-int Rank::call(const Step& step, const Arguments& asked, Buffers& buffers) {
+int Rank::call(const Turn& turn, const Arguments& asked, Buffers& buffers) {
+  const Step& step = *turn.step;
   const auto& [count, type, op, root, comm] = asked;
   char* const mine = buffers.none ? nullptr : buffers.mine.data();
   char* const got = buffers.none ? nullptr : buffers.got.data();
-  return ours([&] {
+  constexpr const char* kNames[] = {"allreduce", "reduce", "bcast",
+                                    "allgather", "gather", "scatter"};
+  return traced(turn.number, kNames[static_cast<int>(step.kind)], comm, [&] {
     if (breaks("exception")) throw std::bad_alloc();
     if (breaks("growth")) (void)operator new(1);
     if (breaks("barrier")) PMPI_Barrier(comm);

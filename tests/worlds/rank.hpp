@@ -56,7 +56,7 @@ class Rank {
   void begin(int number);
   void take(const Step& step, int number);
   void compute(const Step& step, MPI_Comm comm);
-  void split(const Step& step, MPI_Comm comm);
+  void split(const Step& step, int number, MPI_Comm comm);
   void play(const Step& step, int number, MPI_Comm& comm);
   [[nodiscard]] Arguments arguments_of(const Turn& turn) const;
   void fill(const Turn& turn, Buffers& buffers);
@@ -64,7 +64,7 @@ class Rank {
   bool ask_wrongly(const Turn& turn, const Arguments& right, Buffers& buffers, MPI_Comm& comm);
   static void spoil(MPI_Comm comm);
   void note_error(MPI_Comm comm, int code);
-  int call(const Step& step, const Arguments& arguments, Buffers& buffers);
+  int call(const Turn& turn, const Arguments& arguments, Buffers& buffers);
   /// Checks the code and the data of a call.
   void finish(const Turn& turn, int code, Buffers& buffers);
   void check_counts(const Called& called);
@@ -90,6 +90,9 @@ class Rank {
   /// Runs code of the library under test.
   template <class Code>
   int ours(const Code& code);
+  /// The same of a collective, which a trace must have.
+  template <class Code>
+  int traced(int step, const char* name, MPI_Comm comm, const Code& code);
 
   const World& world_;
   Scheduler& scheduler_;
@@ -108,6 +111,19 @@ int Rank::ours(const Code& code) try {
   findings_.fault("rank " + std::to_string(scheduler_.me()) +
                   ": an exception leaves the library: " + error.what());
   return MPI_ERR_OTHER;
+}
+
+template <class Code>
+int Rank::traced(int step, const char* name, MPI_Comm comm, const Code& code) {
+  if (world_.traces.empty()) return ours(code);
+  int size = 0;
+  PMPI_Comm_size(comm, &size);
+  const std::size_t at = findings_.calls.size();
+  findings_.calls.push_back({scheduler_.me(), step, name, comm, size, scheduler_.now()});
+  const int result = ours(code);
+  findings_.calls[at].exit = scheduler_.now();
+  findings_.calls[at].code = result;
+  return result;
 }
 
 }  // namespace latecomer::worlds

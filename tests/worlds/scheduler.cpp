@@ -142,9 +142,9 @@ void Scheduler::set_clock(int rank, Time offset, double drift) {
   ranks_[rank]->drift = drift;
 }
 
-Time Scheduler::shown() const {
-  const Rank& rank = *ranks_[me_];
-  return rank.clock + rank.offset + static_cast<Time>(rank.drift * static_cast<double>(rank.clock));
+Time Scheduler::shown(int number, Time at) const {
+  const Rank& rank = *ranks_[number];
+  return at + rank.offset + static_cast<Time>(rank.drift * static_cast<double>(at));
 }
 
 void Scheduler::push(Time at, int number) {

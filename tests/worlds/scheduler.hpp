@@ -38,7 +38,9 @@ class Scheduler {
   void start(int rank, std::function<void()> body, std::vector<std::string> environment);
   /// What the rank's own clock shows: that of the world, `offset` later, and `drift` faster.
   void set_clock(int rank, Time offset, double drift);
-  [[nodiscard]] Time shown() const;
+  [[nodiscard]] Time shown() const { return shown(me_, clock(me_)); }
+  /// The same at some time.
+  [[nodiscard]] Time shown(int rank, Time at) const;
   /// Runs until all ranks have ended, nothing can happen any more, or a clock is past `limit`.
   End run(Time limit);
   /// Calls `event` once all clocks have come to `at`.

@@ -27,6 +27,7 @@ World shrink(const World& world, const Outcome& outcome) {
                        [&](const std::string& fault) { return kind_of(fault) == kind; });
   };
   World best = world;
+  best.traces.clear();
   for (std::size_t part = best.steps.size() / 2; part > 0; part /= 2) {
     for (std::size_t from = 0; from + part <= best.steps.size();) {
       World smaller = best;

@@ -25,6 +25,8 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
+constexpr Time kEpoch = 1'000'000'000 * kSecond;  // when worlds begin, as calendars say
+
 Time in_nanoseconds(const timespec& span) { return span.tv_sec * kSecond + span.tv_nsec; }
 
 /// Ranks that sleep until somebody wakes those of an address.
@@ -76,7 +78,8 @@ int clock_gettime(clockid_t clock, timespec* time) noexcept {
     return real(clock, time);
   }
   world->spend(20);  // time passes for those who do nothing but look at it
-  const Time now = world->shown();
+  // The hosts' calendars agree.
+  const Time now = clock == CLOCK_REALTIME ? kEpoch + world->now() : world->shown();
   time->tv_sec = now / kSecond;
   time->tv_nsec = now % kSecond;
   return 0;

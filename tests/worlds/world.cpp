@@ -90,6 +90,7 @@ Outcome play(const World& world) {
     state.ranks[rank].machine = world.one_machine ? "machine" : state.ranks[rank].host;
     auto environment = world.environment;
     if (world.dropin) environment.push_back("LATECOMER_ALGORITHM=" + world.algorithm);
+    if (!world.traces.empty()) environment.push_back("LATECOMER_TRACE=" + world.traces);
     if (rank == world.other_settings) environment.emplace_back(kOther);
     scheduler.start(rank, [&ranks, rank] { ranks[rank].live(); }, environment);
     if (!world.drifts.empty()) scheduler.set_clock(rank, kSecond * (host + 1), world.drifts[host]);
@@ -100,11 +101,13 @@ Outcome play(const World& world) {
   findings.outcome.messages = state.messages;
   findings.outcome.failed = failed_requests();
   findings.outcome.ended = end == End::all;
+  for (const RankState& each : state.ranks) findings.outcome.apart |= each.identified;
   findings.outcome.said = scheduler.said();
   for (int rank = 0; rank < world.ranks; ++rank) {
     findings.outcome.took = std::max(findings.outcome.took, scheduler.clock(rank));
   }
   for (const auto& fault : state.faults) findings.fault(fault);
+  if (!world.traces.empty()) write_truth(world, scheduler, findings);
   if (world.dropin && end == End::all) check_activity(world, scheduler.said(), findings);
   if (end != End::all) {
     check_waiting(world, end, scheduler, state, findings);

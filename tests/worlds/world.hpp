@@ -70,6 +70,7 @@ struct World {
   std::vector<Time> begins;  // when ranks come out of MPI_Init
   /// A rank comes so late that others take it for missing.
   [[nodiscard]] bool begins_apart() const;
+  std::string traces;  // ranks write traces into this folder, and the truth beside them; empty: not
   std::string broken;  // a fault of rank 0 that a check must find (self_test.cpp)
 };
 
@@ -82,6 +83,7 @@ struct Outcome {
   Time took = 0;             // of the world's time
   std::size_t held = 0;      // bytes that the library held before MPI_Finalize, on one rank at most
   bool ended = false;        // all ranks came to their end, or died
+  bool apart = false;        // ranks asked which machine they are on
   std::string said;          // on standard error, by all ranks
 };
 
@@ -92,6 +94,8 @@ World with_requests(World world);
 /// The same world for the drop-in library, with spellings and beginnings of MPI.
 World with_dropin(World world);
 Outcome play(const World& world);
+/// The same world with traces, in a folder of its own in this one.
+World with_traces(World world, const std::string& folder);
 /// The same world with every call left to the MPI library.
 World left_to_mpi(World world);
 /// Plays worlds with one known fault each, and prints those that no check finds. true: none.

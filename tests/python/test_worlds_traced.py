@@ -1,0 +1,95 @@
+"""The check of worlds' traces finds what a trace has wrong."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from install_helpers import ROOT
+
+sys.path.insert(0, str(ROOT / "evidence"))
+
+from worlds_traced import check
+
+WORLDS = ROOT / "build" / "release" / "worlds"
+SEED = 7  # ten ranks on nine hosts, whose clocks differ by seconds
+
+
+PROGRAMS = ["latecomer_worlds", "latecomer_worlds_dropin"]
+
+
+def play(program, seeds, folder):
+    words = [WORLDS / program, *map(str, seeds), "12", "80", f"traces={folder}"]
+    subprocess.run(words, check=True)
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def played(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("traces")
+    play(request.param, [SEED, SEED], folder)
+    return folder
+
+
+@pytest.fixture
+def truth(played):
+    """The truth, which a test may change."""
+    path = played / f"{SEED}.truth"
+    right = path.read_text()
+    yield json.loads(right)
+    path.write_text(right)
+
+
+def found(folder, truth):
+    (folder / f"{SEED}.truth").write_text(json.dumps(truth))
+    return "\n".join(check(folder))
+
+
+def test_a_right_trace_has_no_faults(played, truth):
+    assert found(played, truth) == ""
+    assert len(truth["calls"]) > 500
+
+
+def test_times_that_are_off_by_more_than_is_told_are_found(played, truth):
+    call = next(each for each in truth["calls"] if each[0] == 5)
+    call[5] -= 10_000_000
+    assert "rank 5: " in found(played, truth)
+    assert "is off by 0.01 s, and not " in found(played, truth)
+    # Of a world in which calls may be missing the entries are compared.
+    assert "rank 5: " in found(played, truth | {"faulty": True})
+
+
+def test_calls_that_are_missing_are_found(played, truth):
+    of_rank = [each for each in truth["calls"] if each[0] == 3]
+    truth["calls"].remove(of_rank[-1])
+    said = found(played, truth)
+    assert f"rank 3: {len(of_rank)} calls of {len(of_rank) - 1}" in said
+
+
+def test_calls_that_are_matched_wrongly_are_found(played, truth):
+    next(each for each in truth["calls"] if each[0] == 2)[1] += 1
+    assert "calls of several steps are one: [(0, " in found(played, truth)
+
+
+def test_a_damaged_file_is_found_unless_a_fault_explains_it(played, truth):
+    path = played / str(SEED) / "rank-4.trace"
+    whole = path.read_bytes()
+    path.write_bytes(b"no trace" + whole[8:])
+    try:
+        assert "remark: " in found(played, truth)
+        assert found(played, truth | {"faulty": True}) == ""
+    finally:
+        path.write_bytes(whole)
+
+
+def test_a_missing_trace_is_found_unless_a_rank_says_why(played, truth, tmp_path):
+    (tmp_path / "7.truth").write_text(json.dumps(truth))
+    assert check(tmp_path) == ["seed 7: no trace, and nobody says why"]
+    (tmp_path / "7.truth").write_text(json.dumps(truth | {"said": True}))
+    assert check(tmp_path) == []
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_traces_of_worlds_tell_what_happened(program, tmp_path):
+    play(program, [1, 80], tmp_path)
+    assert check(tmp_path) == []
+    assert len(list(tmp_path.glob("*.truth"))) == 80
