@@ -24,6 +24,7 @@ constexpr std::size_t kWorthAThread = 1 << 14;      // records
 constexpr std::size_t kCallsAtOnce = 1 << 11;       // that are matched
 constexpr std::size_t kTile = 8;                    // columns, whose times fill a cache line
 constexpr std::int32_t kUnknown = -1;
+constexpr auto kFailed = static_cast<std::int8_t>(Served::failed);
 
 const CallsOf& calls_of(const Part& part, bool overlapping) {
   const FileComm& comm = part.file->comms.at(part.comm);
@@ -187,7 +188,9 @@ void MatchedCalls::match(std::size_t begin, std::size_t end, std::span<const std
       into.bytes[row] = std::max(into.bytes[row], call.bytes);
       into.element_bytes[row] = std::max(into.element_bytes[row], call.element_bytes);
       into.root[row] = std::max(into.root[row], call.root);
-      into.served[row] = std::max(into.served[row], static_cast<std::int8_t>(call.served));
+      std::int8_t& served = into.served[row];
+      if (served != kFailed) served = std::max(served, static_cast<std::int8_t>(call.served));
+      if (call.served == Served::failed) served = kFailed;
       Range& range = ranges[clock_of[part] * count + at];
       range.several = range.first != Range{}.first;
       range.last = std::max(range.last, call.arrival);

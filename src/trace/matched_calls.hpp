@@ -30,7 +30,7 @@ struct CallColumns {
   std::vector<std::int32_t> collective, op, site, algorithm;  // words, as the lowest rank has them
   std::vector<std::int64_t> bytes;                            // -1: not known
   std::vector<std::int32_t> element_bytes, root;              // -1: not known
-  std::vector<std::int8_t> served;
+  std::vector<std::int8_t> served;                            // failed: on some rank
   /// By how many seconds it was left before its last rank entered; of ranks that read one clock.
   std::vector<double> gap;
   std::vector<std::uint8_t> mixed;  // 1: it is another collective on some ranks

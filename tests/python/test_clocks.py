@@ -10,12 +10,13 @@ from latecomer.report.trace import Words, align, counting, matching, native, rea
 from latecomer.report.trace import native_file as files
 from latecomer.report.trace.calls import Call
 from latecomer.report.trace.left_out import LeftOut
+from latecomer.report.trace.model import SERVED
 from trace_helpers import ZERO, Files, append, arrivals_and_exits, group_of, trace_of
 
 # ---- calls that a rank may leave early
 
 
-def _sparse(seed, *, kind="alltoallv", size=1 << 20, first=0):
+def _sparse(seed, *, kind="alltoallv", size=1 << 20, first=0, served="library"):
     """Calls of three ranks, of which rank 0 leaves some of this kind long before rank 1 comes."""
     rng = np.random.default_rng(seed)
     arrival, leave = arrivals_and_exits(40, 3, seed=seed)
@@ -25,10 +26,12 @@ def _sparse(seed, *, kind="alltoallv", size=1 << 20, first=0):
     group = group_of(arrival, leave, words)
     group.collective[early] = words.place(kind)
     group.bytes[early] = size
+    group.served[early] = SERVED.index(served)
     return group, words, early
 
 
-SPARSE = [{}, {"kind": "allreduce", "size": 0}, {"kind": "allgatherv"}, {"kind": "reduce_scatter"}]
+SPARSE = [{}, {"kind": "allreduce", "size": 0}, {"kind": "allgatherv"}, {"kind": "reduce_scatter"},
+          {"kind": "allreduce", "served": "failed"}]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -240,3 +243,26 @@ def test_a_clock_that_is_known_roughly_is_told_by_calls():
     assert np.abs(found.offsets).max() <= found.error < 0.1
     well = rough | {1: align.constant(1e-5, 2e-5)}
     assert align.align([group], words, [0, 1], well)[1] is well[1]
+
+
+class FailsOnRank1(Files):
+    """A call has failed on rank 1, and is a watched one on the others."""
+
+    def call(self, rank, sequence, arrival, leave, size):
+        record = super().call(rank, sequence, arrival, leave, size)
+        if sequence == 7:
+            record["served"] = SERVED.index("failed" if rank == 1 else "not handled")
+        return record
+
+
+def test_a_call_that_failed_on_some_rank_bounds_no_clock(tmp_path):
+    arrival, leave = arrivals_and_exits(20, 3)
+    leave[7, 1] = arrival[7, 1] + 1e-6  # it has waited for nobody
+    skews = [0, 5_000_000_000, -3_000_000_000]
+    trace = read(FailsOnRank1(3, skew_ns=skews).write(tmp_path / "trace", arrival, leave))
+    (group,) = trace.groups
+    assert SERVED[group.served[7]] == "failed"
+    found, _ = group.times()
+    apart = (found - found[:, :1]) - (arrival - arrival[:, :1])
+    assert np.abs(apart).max() <= max(trace.clock_error) + 1e-9
+    assert trace.remarks == []

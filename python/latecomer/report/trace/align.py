@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...base.arrays import Bools, Floats, Int64s
-from .contradictions import waits
+from .contradictions import FAILED, waits
 from .model import SYNCHRONISING, Group, Words
 
 _MOST_WINDOWS = 32  # clocks drift: each window of time has an offset of its own
@@ -94,7 +94,8 @@ def align(
         groups = [group for group, so in zip(groups, together, strict=True) if so]
     fit = _fit_ends if any(together) else _fit
     sure = [waits(group, words) for group in groups]
-    others = [words.tell(group.collective, SYNCHRONISING.__contains__) & (group.bytes != 0) & ~own
+    others = [words.tell(group.collective, SYNCHRONISING.__contains__) & (group.bytes != 0)
+              & (group.served != FAILED) & ~own
               for group, own in zip(groups, sure, strict=True)]  # fmt: skip
     stages = [_Calls(groups, sure, of_rank), _Calls(groups, others, of_rank)]
     found = {clock: own for clock, own in known.items() if own.error <= _CLOSE}

@@ -15,8 +15,9 @@ import numpy as np
 
 from ...base.arrays import Bools, Floats, Int64s
 from .left_out import LeftOut
-from .model import Group, Words, never_early
+from .model import SERVED, Group, Words, never_early
 
+FAILED = SERVED.index("failed")
 FEW = 0.1  # of the calls: so many may be wrong
 SAME_CLOCK = 100e-6  # seconds by which clocks of one host may seem to contradict each other
 EARLY = "calls that one rank left before another entered them"
@@ -24,10 +25,11 @@ STRANGERS = "ranks that left most calls before the others entered them, or came 
 
 
 def waits(group: Group, words: Words, calls: Any = slice(None)) -> Bools:
-    """Which of these calls nobody can have left early."""
+    """Which of these calls nobody can have left early: those that failed are left when they do."""
     kinds, size = group.collective[calls], group.bytes[calls]
     empty = words.tell(kinds, lambda kind: never_early(kind, 0))
-    return np.where(size != 0, words.tell(kinds, never_early), empty)
+    waited = np.where(size != 0, words.tell(kinds, never_early), empty)
+    return waited & (group.served[calls] != FAILED)
 
 
 def gaps(came: Floats, leaving: Floats, wait: Bools | bool = True) -> Floats:

@@ -152,7 +152,7 @@ class Group:
     root: Int32s  # a member's place in the group; UNKNOWN where there is none
     site: Int32s  # ... as the lowest member has it
     algorithm: Int32s  # ... and `algorithm`: that served the call, with parameters
-    served: Int8s  # a place in SERVED; UNKNOWN
+    served: Int8s  # a place in SERVED, "failed" if it did on some rank; UNKNOWN
     arrival: Floats | Times  # seconds
     exit: Floats | Times  # seconds
     # Seconds between the program's call and the arrival: until a device or a thread began with it.
