@@ -786,10 +786,29 @@ const struct named_case life_cases[] = {
 #endif
     {NULL, NULL},
 };
+#ifndef OMPI_MAJOR_VERSION
+/* In MPICH communicators have no error handler until one is set: errors on them, and on none, meet
+ * that of MPI_COMM_WORLD. It must stay so. */
+static int no_handler(struct where at) {
+  int mistakes = 0, size = 0;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  for (int call = 0; call < 40; ++call) {
+    mistakes += check_sum(at, call % 2 == 0 ? comm : MPI_COMM_WORLD, call);
+  }
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  WRONG_IF(MPI_Type_size(MPI_DATATYPE_NULL, &size) == MPI_SUCCESS);
+  WRONG_IF(MPI_Send(&size, -1, MPI_INT, 0, 0, comm) == MPI_SUCCESS);
+  MPI_Comm_free(&comm);
+  return mistakes;
+}
+#endif
+
 const struct named_case named_only_cases[] = {
     {"rooted_blocks", rooted_blocks},
     {"rooted_calls_end", rooted_calls_end},
 #ifndef OMPI_MAJOR_VERSION
+    {"no_handler", no_handler},
     {"freed_handles", freed_handles},
 #endif
     {"long_sums", long_sums},

@@ -137,6 +137,13 @@ def test_errors_of_freed_handles_are_those_of_the_call(name, wait):
     run_cases(name, 2, ["freed_handles"], EVERYTHING | {"LATECOMER_WAIT": wait}).check()
 
 
+@pytest.mark.parametrize("name", ["mpich", "abi"])
+@pytest.mark.parametrize("algorithm", ["auto", "ring"])
+def test_no_communicator_gets_an_error_handler(name, algorithm):
+    variables = EVERYTHING | {"LATECOMER_ALGORITHM": algorithm}
+    run_cases(name, 2, ["no_handler"], variables).check()
+
+
 @both_families
 def test_threads(name):
     run_cases(name, 2, ["--threads", "threads", "reductions"], EVERYTHING).check()

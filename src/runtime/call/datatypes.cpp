@@ -4,7 +4,10 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "transports/mpi/layout.hpp"
@@ -249,11 +252,16 @@ Count asked_size(MPI_Datatype type) {
 }
 
 /// Open MPI 4.1 compares MPI_UNSIGNED_LONG as signed numbers, and MPI_OFFSET as unsigned ones.
-/// Intel MPI has MPI_INTEGER16, but no operators for it.
-void try_maximum(Predefined& type) {
+/// MPICH 4.0 and Intel MPI have MPI_INTEGER16, but no operators for it; MPICH is not asked, since
+/// it might end the program.
+void try_maximum(Predefined& type, bool in_mpich) {
   const bool integer =
       type.content == Content::signed_integer || type.content == Content::unsigned_integer;
   if (!integer || (type.operators & kExtrema) == 0 || type.size > 16) return;
+  if (in_mpich) {
+    if (type.size == 16) type.operators = kNoOperators;
+    return;
+  }
   alignas(16) std::array<unsigned char, 16> max{};  // or -1
   max.fill(0xff);
   alignas(16) std::array<unsigned char, 16> larger{};  // than -1
@@ -265,10 +273,21 @@ void try_maximum(Predefined& type) {
   type.ordered = as_unsigned == (type.content == Content::unsigned_integer);
 }
 
+/// MPICH refuses none of its types, as its relatives may. It must not get an error handler
+/// (runtime/connection/internal_comm.cpp).
+bool is_mpich() {
+  std::vector<char> text(MPI_MAX_LIBRARY_VERSION_STRING + 1);
+  int length = 0;
+  PMPI_Get_library_version(text.data(), &length);
+  return std::string_view(text.data()).starts_with("MPICH Version");
+}
+
 /// The datatypes in the order of rows(). A library may lack types that its header names, or the
 /// header of its kin: they are null, have no size, or are refused.
 std::vector<Predefined> numbered() {
-  const ReturnedErrorsEverywhere refusals_are_answers;
+  std::optional<ReturnedErrorsEverywhere> refusals_are_answers;
+  const bool in_mpich = is_mpich();
+  if (!in_mpich) refusals_are_answers.emplace();
   std::vector<Predefined> all;
   std::uint16_t number = 0;
   for (const Row& row : rows()) {
@@ -279,7 +298,7 @@ std::vector<Predefined> numbered() {
                                    [&](const Predefined& other) { return alike(other, made); });
     if (same != all.end()) made.number = same->number;
     if (made.size == 0) continue;
-    try_maximum(made);
+    try_maximum(made, in_mpich);
     all.push_back(made);
   }
   return all;

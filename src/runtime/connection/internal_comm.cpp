@@ -8,19 +8,27 @@
 namespace latecomer {
 namespace {
 
-/// The user's handler may throw where MPI refuses to tell of the communicator.
-int create(MPI_Comm user, MPI_Comm& comm) {
-  MPI_Group group = MPI_GROUP_NULL;
-  int code = PMPI_Comm_group(user, &group);
-  if (code != MPI_SUCCESS) return code;
-  // The user's handler would end the program, where there is another way: the MPI library's own
-  // collectives.
+/// The user's handler would end the program, where there is another way: the MPI library's own
+/// collectives.
+int create_returning_errors(MPI_Comm user, MPI_Group group, MPI_Comm& comm) {
   MPI_Errhandler users = MPI_ERRHANDLER_NULL;
   PMPI_Comm_get_errhandler(user, &users);
   PMPI_Comm_set_errhandler(user, MPI_ERRORS_RETURN);
-  code = PMPI_Comm_create(user, group, &comm);
+  const int code = PMPI_Comm_create(user, group, &comm);
   PMPI_Comm_set_errhandler(user, users);
   PMPI_Errhandler_free(&users);
+  return code;
+}
+
+/// As create_returning_errors(), or as MPI_Comm_create().
+using Create = int (*)(MPI_Comm user, MPI_Group group, MPI_Comm& comm);
+
+/// The user's handler may throw where MPI refuses to tell of the communicator.
+int create(MPI_Comm user, Create create, MPI_Comm& comm) {
+  MPI_Group group = MPI_GROUP_NULL;
+  int code = PMPI_Comm_group(user, &group);
+  if (code != MPI_SUCCESS) return code;
+  code = create(user, group, comm);
   PMPI_Group_free(&group);
   if (code != MPI_SUCCESS) return code;
   PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -29,16 +37,17 @@ int create(MPI_Comm user, MPI_Comm& comm) {
 }
 
 /// An MPI communicator of all ranks of `user`, which returns errors; null after an error, whose
-/// code is returned. MPI_Comm_dup would call the copy functions of the user's attributes.
-int make_beside(MPI_Comm user, MPI_Comm& comm) {
-  return UserCode::run([&] { return create(user, comm); });
+/// code is returned. `how`: what makes it. MPI_Comm_dup would call the copy functions of the user's
+/// attributes.
+int make_beside(MPI_Comm user, Create how, MPI_Comm& comm) {
+  return UserCode::run([&] { return create(user, how, comm); });
 }
 
 }  // namespace
 
 int InternalComm::make(MPI_Comm user, std::unique_ptr<InternalComm>& made) {
   MPI_Comm comm = MPI_COMM_NULL;
-  const int code = make_beside(user, comm);
+  const int code = make_beside(user, create_returning_errors, comm);
   if (code != MPI_SUCCESS) return code;
   made.reset(new InternalComm(comm, true));
   return MPI_SUCCESS;
@@ -72,7 +81,12 @@ Shared& shared() { return lasting<Shared>(); }
 
 int make() {
   MPI_Comm comm = MPI_COMM_NULL;
-  const int code = make_beside(MPI_COMM_WORLD, comm);
+  // MPICH's communicators have no error handler, though they name one, until one is set: errors on
+  // them meet that of MPI_COMM_SELF or MPI_COMM_WORLD. That would end here, for duplicates too.
+  const auto create = [](MPI_Comm world, MPI_Group group, MPI_Comm& made_comm) {
+    return PMPI_Comm_create(world, group, &made_comm);
+  };
+  const int code = make_beside(MPI_COMM_WORLD, create, comm);
   if (code == MPI_SUCCESS) shared().whole = std::make_unique<const Link>(comm);
   return code;
 }
