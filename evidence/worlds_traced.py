@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from latecomer.report.analysis.answer import answer
-from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.cut import analysed, without_first
+from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace.left_out import LeftOut
 from latecomer.report.trace.model import Trace, TraceError
 from latecomer.report.trace.native import files_of, read
@@ -104,7 +105,28 @@ def faults_of(folder: Path, truth: dict) -> list[str]:
             faults.append(f"rank {rank}: {call.name} from {call.enter:.9f} to {call.exit:.9f} is "
                           f"off by {max(off):.3g} s, and not {error:.3g}")  # fmt: skip
     mixed = [sorted(each) for each in steps.values() if len(each) > 1]
-    return faults + [f"calls of several steps are one: {each}" for each in mixed[:1]]
+    faults += [f"calls of several steps are one: {each}" for each in mixed[:1]]
+    path = folder.with_suffix(".json")  # with the drop-in library
+    return faults if faulty or not path.exists() else [*faults, *other_waits(path, trace)]
+
+
+def other_waits(path: Path, trace: Trace) -> list[str]:
+    """Where the summary of the job, which ranks make together as it ends, tells other waits.
+
+    Both know clocks with an error, by which each wait may differ.
+    """
+    summary = json.loads(path.read_text())
+    if summary["skipped_s"] is not None:
+        trace = without_first(trace, 1)
+    traced = analyse(trace)
+    calls = sum(len(group) for group in trace.groups if group.size > 1)
+    if (summary["told"], summary["unmatched"]) != (calls, 0):
+        return [f"the summary tells of {summary['told']} calls, and not of {summary['unmatched']}; "
+                f"the trace has {calls}"]  # fmt: skip
+    error = summary["clock_error_s"] + float(np.nanmax(trace.clock_error))
+    off = np.abs(np.array(summary["waited_s"]) - traced.ranks.waiting).max()
+    most = 2 * error * calls + WITHIN_S
+    return [f"waits of the summary are off by {off:.3g} s, and not {most:.3g}"] * int(off > most)
 
 
 def apart(right: TrueCall, told: Told) -> float:

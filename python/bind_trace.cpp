@@ -366,6 +366,7 @@ void bind_trace(nb::module_& module) {
   };
   module.attr("SYNCHRONISING") = names(kSynchronising);
   module.attr("NEVER_EARLY") = names(kNeverEarly);
+  module.attr("ON_OBJECTS") = names(kOnObjects);
   module.def("match_calls", match_calls, "parts"_a, "overlapping"_a, "zero"_a);
   module.def("examine_calls", examine_calls, "arrival"_a, "exit"_a, "by_all"_a,
              "ready"_a = nb::none());

@@ -202,7 +202,7 @@ class Matching {
   [[nodiscard]] bool is_by_all(const stamps::Stamp& stamp, const std::vector<Seconds>& arrivals,
                                const std::vector<Seconds>& exits) const {
     const std::string_view collective = stamps::name_of(stamp.collective);
-    if (!synchronises(collective)) return false;
+    if (!may_meet(collective)) return false;
     return never_early(collective, stamp.bytes) ||
            std::ranges::max(arrivals) - std::ranges::min(exits) <= contradicts_;
   }

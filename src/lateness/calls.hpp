@@ -23,6 +23,17 @@ inline constexpr std::array<std::string_view, 8> kSynchronising = {
   return std::ranges::find(kSynchronising, collective) != kSynchronising.end();
 }
 
+/// Beginnings of the names of collectives that make communicators, or are on windows and files.
+inline constexpr std::array<std::string_view, 7> kOnObjects = {
+    "comm_", "cart_", "graph_", "dist_graph_", "intercomm_", "win_", "file_"};
+
+/// Tells if ranks mostly leave such calls after all have entered them.
+[[nodiscard]] inline bool may_meet(std::string_view collective) {
+  const auto begins = [&](std::string_view name) { return collective.starts_with(name); };
+  return synchronises(collective) || collective == "alltoallw" ||
+         std::ranges::any_of(kOnObjects, begins);
+}
+
 /// Those of which no part alone can be empty.
 inline constexpr std::array<std::string_view, 4> kNeverEarly = {"allreduce", "allgather",
                                                                 "alltoall", "barrier"};

@@ -93,3 +93,28 @@ def test_traces_of_worlds_tell_what_happened(program, tmp_path):
     play(program, [1, 80], tmp_path)
     assert check(tmp_path) == []
     assert len(list(tmp_path.glob("*.truth"))) == 80
+
+
+@pytest.mark.parametrize(
+    ("program", "seed"),
+    [
+        (PROGRAMS[0], 6000909),  # calls fail on some ranks: they bound no clock
+        (PROGRAMS[0], 6014846),
+        (PROGRAMS[1], 117),  # the summary had other waits in calls that make communicators
+        (PROGRAMS[1], 1195),
+    ],
+)
+def test_traces_that_had_faults_are_right(program, seed, tmp_path):
+    play(program, [seed, seed], tmp_path)
+    assert check(tmp_path) == []
+
+
+def test_a_summary_that_tells_something_else_is_found(tmp_path):
+    play(PROGRAMS[1], [SEED, SEED], tmp_path)
+    path = tmp_path / f"{SEED}.json"
+    right = json.loads(path.read_text())
+    waited = [right["waited_s"][0] + 0.1, *right["waited_s"][1:]]
+    path.write_text(json.dumps(right | {"waited_s": waited}))
+    assert "waits of the summary are off by 0.1" in "".join(check(tmp_path))
+    path.write_text(json.dumps(right | {"told": right["told"] - 1}))
+    assert f"the summary tells of {right['told'] - 1} calls" in "".join(check(tmp_path))

@@ -91,6 +91,9 @@ Outcome play(const World& world) {
     auto environment = world.environment;
     if (world.dropin) environment.push_back("LATECOMER_ALGORITHM=" + world.algorithm);
     if (!world.traces.empty()) environment.push_back("LATECOMER_TRACE=" + world.traces);
+    if (!world.traces.empty() && world.dropin) {
+      environment.push_back("LATECOMER_SUMMARY=" + world.traces + ".json");
+    }
     if (rank == world.other_settings) environment.emplace_back(kOther);
     scheduler.start(rank, [&ranks, rank] { ranks[rank].live(); }, environment);
     if (!world.drifts.empty()) scheduler.set_clock(rank, kSecond * (host + 1), world.drifts[host]);

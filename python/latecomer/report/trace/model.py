@@ -37,7 +37,7 @@ def never_early(collective: str, size: int = UNKNOWN) -> bool:
 
 
 # Beginnings of the names of collectives that make communicators, or that are on windows and files.
-OBJECTS = ("comm_", "cart_", "graph_", "dist_graph_", "intercomm_", "win_", "file_")
+OBJECTS = tuple(core.ON_OBJECTS)
 
 # Who carried out a call; Group.served holds their places here.
 SERVED = ("latecomer", "library", "library at once", "library, fallback", "failed", "not handled")
