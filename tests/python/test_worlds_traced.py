@@ -51,9 +51,9 @@ def test_a_right_trace_has_no_faults(played, truth):
 
 def test_times_that_are_off_by_more_than_is_told_are_found(played, truth):
     call = next(each for each in truth["calls"] if each[0] == 5)
-    call[5] -= 10_000_000
+    call[5] -= 100_000_000
     assert "rank 5: " in found(played, truth)
-    assert "is off by 0.01 s, and not " in found(played, truth)
+    assert "is off by 0.1 s, and not " in found(played, truth)
     # Of a world in which calls may be missing the entries are compared.
     assert "rank 5: " in found(played, truth | {"faulty": True})
 
