@@ -133,9 +133,10 @@ def test_several_ranks_are_spoken_of_as_several():
 
 
 @pytest.mark.parametrize(("changes", "says"), [
-    ({}, "rank 1 matters less: look at its host after that; then"),
-    ({"late": [1, 2], "hosts": ["a", "b"]}, "ranks 1 and 2 matter less: look at their hosts after"),
-    ({"late": [1, 2], "hosts": ["a", "a"], "host": True}, "the ranks on host a matter less: look"),
+    ({}, "rank 1 matters less: after that look at its host; then"),
+    ({"late": [1, 2], "hosts": ["a", "b"]}, "ranks 1 and 2 matter less: after that look at their hosts;"),
+    ({"reason": Reason([(BLOCKED, 1.0)])}, "rank 1 matters less: after that find out what is"),
+    ({"late": [1, 2], "hosts": ["a", "a"], "host": True}, "the ranks on host a matter less: after that look at their host;"),
 ])  # fmt: skip
 def test_a_late_rank_is_not_forgotten_where_moving_dominates(changes, says):
     following = answer_of(replace(COMMON, waiting=0.5, **changes)).next

@@ -104,12 +104,12 @@ LATE = Facts(ranks=4, run=10.0, waiting=4.0, moving=1.0, late=[1], hosts=["a"])
      "Rank 1 on host a is late. It was ready to run, while others had the processor, 400 ms longer "
      "than other ranks.", "preempted"),
     ({"reason": Reason([(BUSY, 1.5), (BLOCKED, 1.0)])},
-     "Rank 1 on host a is late. It ran 1.5 s and slept, or waited for a disk, a device or another "
-     "process, 1 s longer than other ranks.", "rank"),
+     "Rank 1 on host a is late. It ran 1.5 s longer than other ranks, and slept, or waited for a "
+     "disk, a device or another process, 1 s longer.", "rank"),
     ({"reason": Reason([(BLOCKED, 2.0), (PREEMPTED, 1.0)]), "late": [1, 2], "hosts": ["a", "a"]},
      "Ranks 1 and 2 on host a are late. They slept, or waited for a disk, a device or another "
-     "process, 2 s and were ready to run, while others had the processor, 1 s longer than other "
-     "ranks, in the mean.", "blocked"),
+     "process, 2 s longer than other ranks, in the mean, and were ready to run, while others had "
+     "the processor, 1 s longer.", "blocked"),
     ({"reason": Reason(preempted=0.4), "late": [], "hosts": []},
      "Nobody in particular is late. Ranks were ready to run, while others had the processor, for "
      "40 % of their time outside MPI.", "preempted"),
@@ -163,11 +163,32 @@ def test_a_trace_tells_the_time_outside_of_mpi(tmp_path, raw, known):
     assert outside[1] == pytest.approx(known or (np.nan,) * 3, nan_ok=True)
 
 
+def sleeper():
+    """A trace whose rank 2 sleeps longer in each step, and its ranks' time outside of MPI."""
+    trace = loop_of(work_of(30, 4, late=[2]))
+    ranks = analyse(trace).ranks
+    outside = np.zeros((4, 3))
+    outside[:, 0] = ranks.run - ranks.waited - ranks.moved
+    outside[2, 2] = outside[2, 0] - outside[0, 0]
+    return trace, outside
+
+
+@pytest.mark.parametrize(("longer", "known"), [(1.0, True), (1.8, True), (2.2, False)])
+def test_of_a_part_of_the_run_a_part_of_the_sample_is_told(longer, known):
+    """The whole run has as much more time outside of MPI, of the same kinds."""
+    trace, outside = sleeper()
+    found = facts(analyse(replace(trace, outside=longer * outside)), run_command="./app")
+    assert found.measured is known
+    assert (found.reason is not None) is known
+    if known:
+        ((kind, told),) = found.reason.longer
+        assert (kind, told) == (BLOCKED, pytest.approx(outside[2, 2], rel=1e-6))
+    assert answer_of(found).next.startswith("Find out what" if known else "See which of these")
+
+
 def test_the_reason_comes_from_a_trace_and_from_a_summary():
-    work = work_of(30, 4, late=[2])
-    outside = times(USUAL, USUAL, (20.0, 0.1, 10.0), USUAL)
-    trace = replace(loop_of(work), outside=outside)
-    assert facts(analyse(trace)).reason.why == BLOCKED
+    trace, outside = sleeper()
+    assert facts(analyse(replace(trace, outside=outside))).reason.why == BLOCKED
     names = "time_s", "preempted_s", "blocked_s"
     job = JOB | {
         "ranks": 4, "told": 30, "sampled_from": 30, "cost_s": [0, 0, 0.4, 0], "waiting_s": 0.1,

@@ -16,7 +16,7 @@ from ..trace.model import Hang, ranks_said
 from .facts import Facts, facts
 from .lateness import Lateness
 from .reason import BUSY, PREEMPTED
-from .remedies import AFTER, COMPARE, LOOK, REMEDIES, TRACE
+from .remedies import AFTER, COMPARE, LOOK, OBSERVE, REMEDIES, TRACE
 from .wording import CLEAR, INCOMPARABLE, LITTLE, listed, percent, seconds_beside
 
 _SEEN = 3  # ranks of which it is said where they were last
@@ -68,7 +68,7 @@ def verdict(facts: Facts) -> str:
     if waiting + moving < LITTLE * facts.run:
         return "Collectives take little of the time: whatever is done about them saves little."
     if waiting >= CLEAR * moving:
-        return "Imbalance dominates: balancing the ranks' work would save the most."
+        return "Imbalance dominates: ranks wait for late ones longer than data move."
     if moving >= CLEAR * waiting and _on_files(facts):
         return ("Reading and writing files dominates: larger parts, or a faster file system, would "
                 "save the most.")  # fmt: skip
@@ -110,7 +110,9 @@ def _by_ranks(facts: Facts) -> str:
     if facts.reason and facts.reason.why != BUSY:
         return facts.reason.why
     if facts.late:
-        return "few" if facts.few else "host" if facts.host else "rank"
+        if facts.few or facts.host:
+            return "few" if facts.few else "host"
+        return "rank" if facts.measured or not facts.run_command else "unmeasured"
     return "place" if facts.one_place else "spread"
 
 
@@ -273,10 +275,10 @@ def _do(facts: Facts) -> str:
     if key == "moving" and facts.late:
         who = f"the ranks on host {plain(facts.hosts[0])}" if facts.host else _ranks(facts)
         its = "their" if _many(facts) else "its"
-        return (
-            f"{remedy.do}; {who} matter{'' if _many(facts) else 's'} less: look at {its} "
-            f"{_hosts(facts)} after that"
-        )
+        look = f"look at {its} {_hosts(facts)}"
+        if facts.reason and facts.reason.why != BUSY:
+            look = REMEDIES[facts.reason.why].do
+        return f"{remedy.do}; {who} matter{'' if _many(facts) else 's'} less: after that {look}"
     return remedy.do
 
 
@@ -292,8 +294,8 @@ def _command(facts: Facts) -> str:
     command = REMEDIES[finding(facts)].command if facts.run_command else LOOK
     if command == LOOK and not facts.folder:
         command = TRACE if facts.run_command else ""
-    if command == COMPARE:
-        command = AFTER.get(facts.after, COMPARE)
+    if command in (COMPARE, OBSERVE):
+        command = AFTER.get(facts.after, command)
     if not command:
         return ""
     words = command.removeprefix(invocation.NAME).format(

@@ -13,7 +13,7 @@ from ...base.printable import plain
 from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import Hang, Trace, ranks_said
-from .blame import late_ranks, may_be_chance, one_place, place_of, stands_out, waiters
+from .blame import HALF, late_ranks, may_be_chance, one_place, place_of, stands_out, waiters
 from .events import OTHER_CALLS
 from .lateness import Lateness
 from .origin import Origin
@@ -58,7 +58,8 @@ class Facts:
     late: Sequence[int] = ()  # the ranks to be named; none: nobody in particular
     hosts: Sequence[str] = ()  # of `late`
     host: bool = False  # `late` are the ranks of one host, which is named instead
-    reason: Reason | None = None  # why they are, or why all ranks are slow
+    reason: Reason | None = None  # why they are, or why all ranks are slow ...
+    measured: bool = True  # ... if the time outside of MPI was measured
     few: bool = False  # they are late in so few calls that it may be chance
     last_share: float | None = None  # of the calls in which the first of `late` came last ...
     calls: int = 0  # ... of so many
@@ -89,11 +90,26 @@ class Facts:
 
 def facts(found: Lateness, *, run_command: str = "") -> Facts:
     """What is known from a trace that was analysed."""
-    return with_reason(_facts(found, run_command), found.trace.outside)
+    return with_reason(_facts(found, run_command), _outside(found))
+
+
+def _outside(found: Lateness) -> Floats | None:
+    """How ranks spent their time outside of MPI in the part of the run that is looked at.
+
+    A sample of the whole run tells it, if that part is most of the time that it is of.
+    """
+    whole = found.trace.outside
+    if whole is None or not len(whole):
+        return whole
+    part = found.ranks.run - found.ranks.waited - found.ranks.moved
+    share = np.clip(part / np.where(whole[:, 0] > 0, whole[:, 0], np.nan), 0.0, 1.0)
+    return whole * np.where(share >= HALF, share, np.nan)[:, None]
 
 
 def with_reason(told: Facts, outside: Floats | None) -> Facts:
     """The same, with why ranks are late, by what is known of their time outside of MPI."""
+    known = outside is not None and outside.size > 0 and bool((outside[:, 0] > 0).all())
+    told = replace(told, measured=known)
     if told.unknown or told.few:
         return told
     lateness = (told.cost or 0.0) / max(told.others or told.ranks - len(told.late), 1)

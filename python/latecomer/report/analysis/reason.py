@@ -16,10 +16,9 @@ PREEMPTED, BLOCKED, BUSY = KINDS = "preempted", "blocked", "busy"
 _PART = 0.25  # of what late ranks take longer: less of one kind is worth no word
 _SOME = 0.02  # of the time outside of MPI, likewise
 _DID = {
-    PREEMPTED: ("was ready to run, while others had the processor,",
-                "were ready to run, while others had the processor,"),
-    BLOCKED: ("slept, or waited for a disk, a device or another process,",) * 2,
-    BUSY: ("ran",) * 2,
+    PREEMPTED: "{be} ready to run, while others had the processor,",
+    BLOCKED: "slept, or waited for a disk, a device or another process,",
+    BUSY: "ran",
 }  # fmt: skip
 
 
@@ -42,10 +41,13 @@ class Reason:
         if not self.longer:
             return (f"Ranks were ready to run, while others had the processor, for "
                     f"{percent(self.preempted)} of their time outside MPI.")  # fmt: skip
-        told = " and ".join(f"{_DID[kind][late > 1]} {seconds(time)}" for kind, time in self.longer)
+        be = "were" if late > 1 else "was"
+        first, *rest = (f"{_DID[kind].format(be=be)} {seconds(time)} longer"
+                        for kind, time in self.longer)  # fmt: skip
         mean = ", in the mean" if late > 1 else ""
         more = ": more work, or a slower processor" if [*dict(self.longer)] == [BUSY] else ""
-        return f"{'They' if late > 1 else 'It'} {told} longer than other ranks{mean}{more}."
+        told = ", and ".join([f"{first} than other ranks{mean}", *rest])
+        return f"{'They' if late > 1 else 'It'} {told}{more}."
 
 
 def reason_of(

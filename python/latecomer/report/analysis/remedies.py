@@ -23,6 +23,7 @@ LOOK = "latecomer report {folder} --perfetto calls.json"  # where the program is
 COMPARE = "latecomer run --compare -- {run}"
 TRACE = "latecomer run --trace {traces} -- {run}"
 REPORT = "latecomer report {folder}"
+OBSERVE = "latecomer run --observe -- {run}"
 AFTER = {"compare": TRACE, "trace": REPORT}  # instead of COMPARE: the command that was just given
 
 REMEDIES = {
@@ -32,6 +33,12 @@ REMEDIES = {
         "look at its host: clock rate, other processes, temperature; else give it less work",
         COMPARE,
         "look at their {hosts}: clock rate, other processes, temperature; else give them less work",
+    ),
+    "unmeasured": Remedy(
+        "the same, and why was not measured",
+        "work, sleep, or a lack of processors",
+        "see which of these, by a run that measures it",
+        OBSERVE,
     ),
     "host": Remedy(
         "the ranks of one host cost the others most of the waiting",
