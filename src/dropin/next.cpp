@@ -8,7 +8,6 @@
 
 #include "dropin/fast_path.hpp"
 #include "dropin/loader/short_calls.h"
-#include "dropin/wrapped.hpp"
 #include "transports/mpi/mpi.hpp"
 
 namespace latecomer {
@@ -85,18 +84,6 @@ void keep_short_calls() {
   for (int i = 0; i < latecomer_common_types; ++i) set_below(i, INT_MIN);
 }
 
-namespace {
-
-/// Records a call of latecomer's own functions in a program that is linked with it, too, or without
-/// a communicator leaves MPI's calls in it out of the record.
-int observe(const void* comm, const char* collective, long bytes, const void* site,
-            int (*work)(void*), void* data) {
-  if (comm == nullptr) return work(data);
-  return wrapped::watched(
-      *static_cast<const MPI_Comm*>(comm), collective, site, [&] { return work(data); }, bytes);
-}
-
-}  // namespace
 }  // namespace latecomer
 
 /// Called by the loader, before anything else.
@@ -108,10 +95,4 @@ extern "C" __attribute__((visibility("default"))) void latecomer_dropin_follow(
   latecomer::short_calls = short_calls;
   latecomer::has_messages = has_messages != 0;
   latecomer::follow_next();
-}
-
-/// Called by the loader; null: the library is not active.
-extern "C" __attribute__((visibility("default"))) decltype(&latecomer::observe)
-latecomer_dropin_observer() {
-  return latecomer::is_active() ? latecomer::observe : nullptr;
 }

@@ -20,7 +20,7 @@ int create_returning_errors(MPI_Comm user, MPI_Group group, MPI_Comm& comm) {
   return code;
 }
 
-/// As create_returning_errors(), or as MPI_Comm_create().
+/// Makes a communicator of this group.
 using Create = int (*)(MPI_Comm user, MPI_Group group, MPI_Comm& comm);
 
 /// The user's handler may throw where MPI refuses to tell of the communicator.

@@ -28,8 +28,9 @@ def waits(group: Group, words: Words, calls: Any = slice(None)) -> Bools:
     """Which of these calls nobody can have left early: those that failed are left when they do."""
     kinds, size = group.collective[calls], group.bytes[calls]
     empty = words.tell(kinds, lambda kind: never_early(kind, 0))
-    waited = np.where(size != 0, words.tell(kinds, never_early), empty)
-    return waited & (group.served[calls] != FAILED)
+    found: Bools = np.where(size != 0, words.tell(kinds, never_early), empty)
+    found[group.served[calls] == FAILED] = False
+    return found
 
 
 def gaps(came: Floats, leaving: Floats, wait: Bools | bool = True) -> Floats:
