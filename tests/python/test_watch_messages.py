@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from latecomer.report.trace import native_file as native
-from latecomer.report.trace import read
-from latecomer.report.watch import tail, window
+from latecomer.report.trace import read, tail
+from latecomer.report.watch import window
 from latecomer.report.watch.sentences import sentence
 from latecomer.report.watch.watcher import Watcher
 from latecomer.report.watch.window import Window

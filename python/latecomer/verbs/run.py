@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import time
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -222,14 +223,15 @@ def _run(command: list[str], wishes: Wishes, asked: Options) -> int:
     from ..report.trace.native import is_folder_of_trace
     from .settings import claimed
 
-    trace, off = asked.trace, asked.off
+    trace, off, code = asked.trace, asked.off, None
     try:
         with claimed(trace):
             try:
                 ended = run_once(command, wishes, off=off, deadline=asked.deadline)
+                code = ended.code
             finally:
                 if trace and is_folder_of_trace(trace):  # for the report: how it was made
-                    _note(trace, command)
+                    _note(trace, command, ended=time.time(), code=code)
     except KeyboardInterrupt:
         if trace and is_folder_of_trace(trace):
             say(f"the trace so far: {called()} report {shlex.quote(str(trace))}")
@@ -286,8 +288,6 @@ def _answer_of_trace(trace: Path, page: Path | None, ended: Ended) -> Answer | N
 
 
 def _answer_of_job(command: list[str], job: Mapping[str, Any], after: str = "") -> Answer:
-    import time
-
     from ..launch.preload import behind_options
     from ..report.analysis.answer import answer_of
     from ..report.analysis.code import lines_of
@@ -337,12 +337,12 @@ def _compare(command: list[str], wishes: Wishes, asked: Options) -> int:
     return 0
 
 
-def _note(folder: Path, command: list[str]) -> None:
+def _note(folder: Path, command: list[str], **end: Any) -> None:
     from ..launch.mpi import library_of
     from ..launch.preload import behind_options
     from ..report.trace.about import note
 
-    note(folder, command, behind_options(command), library_of(command[0]))
+    note(folder, command, behind_options(command), library_of(command[0]), **end)
 
 
 def _look(command: list[str], folder: Path) -> Seen:

@@ -78,8 +78,10 @@ def verdict(facts: Facts) -> str:
 
 
 def _no_verdict(facts: Facts) -> str:
+    if facts.hang and not facts.hang.failed:
+        return "The job hangs."
     if facts.hang or facts.early:
-        return "The job hangs." if facts.hang else "The job did not come to its end."
+        return "The job did not come to its end."
     return "Without arrivals that can be compared nothing can be concluded."
 
 
@@ -130,12 +132,9 @@ def _in_messages(facts: Facts) -> bool:
 def subject(facts: Facts) -> tuple[str, str, str]:
     """As in "Ranks 1 and 2", "on hosts a and b" and "are late."; the second may be empty."""
     if facts.hang:
-        who, have = ranks_said(facts.hang.absent), "have" if len(facts.hang.absent) > 1 else "has"
-        rest = f"{have} not come to {facts.hang.call}; {facts.hang.waiting}."
-        return who.capitalize(), _on_hosts(facts), rest
+        return _hung(facts, facts.hang)
     if facts.early:
-        nobody = "" if facts.unknown else "; nobody in particular is late"
-        return "The job", "", f"has not come to its end: {facts.early}{nobody}."
+        return "The job", "", f"has not come to its end: {facts.early}."
     if facts.unknown:
         return "Nobody", "", f"is named: {facts.unknown}."
     if not facts.late:
@@ -149,6 +148,14 @@ def subject(facts: Facts) -> tuple[str, str, str]:
         return f"The {len(facts.late)} ranks on host {hosts[0]}", "", late
     who = f"{_ranks(facts)[:1].upper()}{_ranks(facts)[1:]}"
     return who, _on_hosts(facts), late
+
+
+def _hung(facts: Facts, hang: Hang) -> tuple[str, str, str]:
+    if not hang.absent:
+        return "The job", "", f"hangs: {hang.said}."
+    have = "have" if len(hang.absent) > 1 else "has"
+    rest = f"{have} not come to {hang.call}; {hang.waiting}."
+    return ranks_said(hang.absent).capitalize(), _on_hosts(facts), rest
 
 
 def why(facts: Facts) -> str:
@@ -207,7 +214,9 @@ def remedy(facts: Facts) -> tuple[str, str]:
 
 def _cost(facts: Facts) -> str:
     if facts.hang:
-        return "The job does not go on."
+        return (
+            "The job did not come to its end." if facts.hang.failed else "The job does not go on."
+        )
     unseen = f"; not measured: {facts.unseen}" if facts.unseen else ""
     beside = "" if facts.elsewhere is None else f"{percent(facts.elsewhere / facts.run)}"
     if not facts.known:
@@ -255,6 +264,9 @@ def _place(facts: Facts) -> str:
 
 
 def _last_seen(hang: Hang) -> str:
+    if not hang.absent:
+        said = "; ".join(hang.last[:_SEEN])
+        return f"{said[:1].upper()}{said[1:]}." if said else "Not known."
     ranks = [f"rank {rank}" for rank in hang.absent] if len(hang.absent) > 1 else ["it"]
     told = [f"{who} {where}" for who, where in zip(ranks, hang.last, strict=True)][:_SEEN]
     if more := len(ranks) - len(told):
@@ -267,8 +279,8 @@ def _do(facts: Facts) -> str:
     key = finding(facts)
     remedy = REMEDIES[key]
     if facts.hang or facts.early:
-        ranks = facts.hang.absent if facts.hang else facts.ended
-        of_all = len(ranks) == facts.ranks
+        ranks = (facts.hang.absent or facts.hang.waits) if facts.hang else facts.ended
+        of_all = facts.early and len(ranks) == facts.ranks
         return remedy.many.format(ranks="the job" if of_all else ranks_said(ranks))
     if key == "rank" and _many(facts):
         return remedy.many.format(hosts=_hosts(facts))

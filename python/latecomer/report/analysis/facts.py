@@ -78,7 +78,7 @@ class Facts:
     unclear: str = "unclear"  # ... and the key of the remedy
     hang: Hang | None = None  # the call that the job hangs in, if it is known who has not come
     ended: Sequence[int] = ()  # the ranks that ended early, if nobody is late ...
-    early: str = ""  # ... as in "rank 1 did not reach MPI_Finalize"
+    early: str = ""  # ... as in "rank 1 did not reach MPI_Finalize; nobody in particular is late"
     remarks: Sequence[str] = field(default=())  # sentences for the end of the place's line
     unseen: str = ""  # what ranks may wait in that was not measured
     folder: str = ""  # of the trace; empty: none
@@ -135,7 +135,7 @@ def _facts(found: Lateness, run_command: str) -> Facts:
     missing = np.flatnonzero(np.isnan(trace.clock_error)).tolist()  # ranks without a file
     by_messages = found.origin is not None and found.origin.waits > 0
     complete = sum(group.complete for group in found.groups)
-    if trace.hang and trace.hang.absent:
+    if trace.hang and trace.hang.certain and (trace.hang.absent or trace.hang.waits):
         hosts = [trace.hosts[rank] for rank in trace.hang.absent]
         return replace(common, known=False, unknown=trace.hang.said, hosts=hosts, remarks=(),
                        hang=trace.hang)  # fmt: skip
@@ -178,9 +178,18 @@ def ended_early(told: Facts, trace: Trace) -> Facts:
     goal = "the end of the program" if trace.of_device else "MPI_Finalize"
     did = "reached" if who == "no rank" else "did not reach"
     early = f"{who} {did} {goal}"
+    last = trace.hang.said if trace.hang else ""
+    if told.late and not trace.failed:
+        said = [f"{early[0].upper()}{early[1:]}: this is about the time before."]
+        said += [f"Seen last: {last}."] if last else []
+        return replace(told, saved=None, remarks=[*said, *told.remarks])
     if told.late:
-        said = f"{early[0].upper()}{early[1:]}: this is about the time before."
-        return replace(told, saved=None, remarks=[said, *told.remarks])
+        are = "were" if len(told.late) > 1 else "was"
+        said = [f"Before that {ranks_said(list(told.late))} {are} late."]
+        told = replace(_nobody(told, "", ""), reason=None, remarks=[*said, *told.remarks])
+        early = f"{early}; {last}" if last else early
+    elif not told.unknown:
+        early = f"{early}; {last or 'nobody in particular is late'}"
     return replace(told, early=early, ended=tuple(trace.unended))
 
 

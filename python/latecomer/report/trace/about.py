@@ -35,19 +35,36 @@ class About:
     changed: int = 0  # ... and when it was changed: nanoseconds since 1970
     mpi: str = ""  # the MPI library, as in "Open MPI 4.1.4"
     started: float = 0.0  # seconds since 1970
+    ended: float = 0.0  # the same, by the calendar of the launcher's host
+    code: int | None = None  # with which the launcher ended by itself
 
     @property
     def command_line(self) -> str:
         return shlex.join(self.command)
 
 
-def note(folder: Path, command: Sequence[str], words: Sequence[str], mpi: str = "") -> None:
+def note(
+    folder: Path,
+    command: Sequence[str],
+    words: Sequence[str],
+    mpi: str = "",
+    *,
+    ended: float = 0.0,
+    code: int | None = None,
+) -> None:
     """Write down how the trace in `folder` was made. Does nothing if that cannot be written.
 
-    `words`: those of the command that are behind the launcher's options.
+    `words`: those of the command that are behind the launcher's options; `ended`: when the job
+    did, in seconds since 1970; `code`: None: it was interrupted.
     """
     program = program_of(words)
-    value: dict[str, Any] = {"command": list(command), "within": within(), "mpi": mpi}
+    value: dict[str, Any] = {
+        "command": list(command),
+        "within": within(),
+        "mpi": mpi,
+        "ended": ended,
+        "code": code,
+    }
     try:
         if program:
             found = program.stat()
@@ -95,6 +112,8 @@ def about(folder: Path, started: float = 0.0) -> About:
         changed=_whole(value.get("changed_ns")),
         mpi=text_of(mpi, 100) if isinstance(mpi, str) else "",
         started=started,
+        ended=_time(value.get("ended")),
+        code=_code(value.get("code")),
     )
 
 
@@ -110,3 +129,11 @@ def _read(file: Path) -> Mapping[str, Any]:
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and 0 <= value < 1 << 63 else 0
+
+
+def _time(value: object) -> float:
+    return float(value) if isinstance(value, (int, float)) and 0 <= value < 1 << 40 else 0.0
+
+
+def _code(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 <= value < 256 else None

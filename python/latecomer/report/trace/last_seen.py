@@ -22,8 +22,7 @@ def last_seen(files: Mapping[int, File]) -> list[str]:
     for rank, file in files.items():
         header = file.header
         if not header["end"] and header["turn"] and header["turn"] % 2 == 0:
-            since = (int(header["since"]) - int(header["begin"])) * _NS
-            found[place(file)].append((rank, since))
+            found[place(file)].append((rank, _since(file)))
     told = []
     for where, of in found.items():
         ranks, times = [rank for rank, _ in of], [time for _, time in of]
@@ -35,25 +34,62 @@ def last_seen(files: Mapping[int, File]) -> list[str]:
     return told[:_MOST]
 
 
+def last_of(file: File) -> str:
+    """As in "was last seen outside of calls that may wait, since 1.000 s after its begin"."""
+    if file.header["end"]:
+        return "has come to its end"
+    return f"was last seen {place(file)}, since {_since(file):.3f} s after its begin"
+
+
+def _since(file: File) -> float:
+    return (int(file.header["since"]) - int(file.header["begin"])) * _NS
+
+
+def doing(file: File) -> int:
+    """What the rank does; 0: nothing that may wait."""
+    return int(file.header["doing"]) if file.header["turn"] else _NOTHING
+
+
+def key_of(file: File) -> tuple[tuple[int, int], int] | None:
+    """The key of a collective on all its ranks; None: the rank is in another call, or in none."""
+    if doing(file) != COLLECTIVE:
+        return None
+    comm = file.comms.get(int(file.header["doing_communicator"]))
+    return (comm.key, int(file.header["doing_sequence"])) if comm else None
+
+
+def call_of(file: File) -> str:
+    """Its collective, as in "call 12 of MPI_COMM_WORLD, allreduce"; empty: it is in none."""
+    if key_of(file) is None:
+        return ""
+    comm = file.comms[int(file.header["doing_communicator"])]
+    return f"call {int(file.header['doing_sequence'])} of {comm.name}, {collective(file)}"
+
+
+def collective(file: File) -> str:
+    """The name of the collective that it is in."""
+    return file.texts.get(int(file.header["doing_name"]), "a collective")
+
+
 def place(file: File) -> str:
     """Where its rank is, as in "in call 12 of MPI_COMM_WORLD, allreduce, at app+0x10"."""
     header = file.header
-    doing, sequence = int(header["doing"]), int(header["doing_sequence"])
+    what_it_does, sequence = int(header["doing"]), int(header["doing_sequence"])
     peer = int(header["doing_peer"])
-    if doing == COLLECTIVE:
-        name = file.texts.get(int(header["doing_name"]), "a collective")
+    if what_it_does == COLLECTIVE:
+        name = collective(file)
         comm = file.comms.get(int(header["doing_communicator"]))
         of = f" of {comm.name}" if comm else ""
         said = f"in {name}, call {sequence}{of}"
-    elif doing in (_MESSAGE, _PROBE):
+    elif what_it_does in (_MESSAGE, _PROBE):
         which = int(header["doing_what"])
         what = WHAT[which] if which < len(WHAT) else "message"
         toward = "to" if what.endswith("send") else "from"
         rank = f"rank {peer} of its communicator" if peer >= 0 else "any rank"
         said = f"in a {what} {toward} {rank}, {f'tag {sequence}' if sequence >= 0 else 'any tag'}"
-    elif doing == _COMPLETION:
+    elif what_it_does == _COMPLETION:
         said = "in a call that completes messages or collectives"
-    elif doing == _OTHER:
+    elif what_it_does == _OTHER:
         kinds = [name for bit, name in enumerate(OTHER_CALLS)
                  if int(header["doing_what"]) >> bit & 1]  # fmt: skip
         named = f" ({', '.join(kinds)})" if kinds else ""

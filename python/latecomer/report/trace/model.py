@@ -326,7 +326,11 @@ class Hang:
     absent: Sequence[int] = ()  # the ranks that have not come; none: not known, or all have
     call: str = ""  # as in "call 7 of default_pg, allreduce"
     waiting: str = ""  # as in "ranks 0 and 2 wait"
-    last: Sequence[str] = ()  # where each of `absent` was last, as in "was last seen after call 6"
+    # Where each of `absent` was last, as in "was last seen after call 6"; without these, sentences.
+    last: Sequence[str] = ()
+    waits: Sequence[int] = ()  # the ranks that wait, if that is known of all
+    certain: bool = True  # False: they wait, but the job may go on
+    failed: bool = False  # the job ended by itself
 
 
 @dataclass(frozen=True)
@@ -354,6 +358,7 @@ class Trace:
     between: bool = True  # False: nothing is known of what lies between two calls
     hang: Hang | None = None  # the first call that is not complete
     unended: Sequence[int] = ()  # the ranks whose files tell no end
+    failed: bool = False  # the job ended by itself before that
     of_device: bool = False  # calls are kernels of a device, which no algorithm of MPI's replaces
     slept: Floats | None = None  # by rank: seconds asleep in collectives
     # By rank: seconds outside of MPI by a sample, and of these preempted, and blocked; shape

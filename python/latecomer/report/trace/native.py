@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 
 from ...base.arrays import Array, Floats
 from . import align, native_file
+from .about import about
 from .contradictions import without_strangers
 from .files import find
 from .last_seen import last_seen
@@ -23,6 +25,7 @@ from .left_out import LeftOut
 from .model import Trace, TraceError, Words, ranks_said, text_of
 from .native_calls import Matching
 from .native_file import VERSION, Clock, File
+from .native_hang import failed, hang_of
 from .native_messages import messages_of, others_of, remarks_on
 from .same_run import Span, apart, together
 
@@ -38,8 +41,10 @@ def is_folder_of_trace(folder: Path) -> bool:
 
 def read(folder: str | Path) -> Trace:
     """The trace in a folder. Raises TraceError, which names the file, the place and the value."""
-    left = LeftOut()
-    return joined(Path(folder), files_of(Path(folder), left), left)
+    left, run = LeftOut(), about(Path(folder))
+    files = files_of(Path(folder), left)
+    trace = joined(Path(folder), files, left)
+    return replace(trace, hang=hang_of(files, run), failed=failed(files, run))
 
 
 def files_of(folder: Path, left: LeftOut) -> dict[int, File]:

@@ -12,8 +12,8 @@ from ..analysis.answer import subject
 from ..analysis.facts import Facts
 from ..analysis.wording import LITTLE, percent
 from ..trace.model import ranks_said
+from ..trace.stuck import Stuck
 from .late import Now
-from .stuck import Stuck
 from .watcher import View
 from .window import Seen
 

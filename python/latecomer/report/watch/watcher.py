@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..trace.stuck import LONG_S, Stuck, age, is_gone, stuck
 from .late import Now, now
-from .stuck import LONG_S, Stuck, age, is_gone, stuck
 from .window import WINDOW_S, Seen, Window
 
 _REMEMBERED = 256  # times

@@ -18,7 +18,7 @@ from ..trace.files import find
 from ..trace.left_out import LeftOut
 from ..trace.model import Trace, TraceError, ranks_said
 from ..trace.native_file import File
-from .tail import Tail, began
+from ..trace.tail import Tail, began
 
 WINDOW_S = 10.0
 MOST_RECORDS = 1 << 19  # of all ranks together

@@ -1,7 +1,7 @@
 """Calls in which ranks wait for long, and the ranks that have not come: by the status in the files.
 
-A status is older than it can be watched where the watcher has just begun: then its age is that by
-the calendars of both hosts, which need not agree.
+The rule of the watch and of the report. A status is older than it can be watched where the watcher
+has just begun: then its age is that by the calendars of both hosts, which need not agree.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..trace.last_seen import COLLECTIVE, place
-from ..trace.native_file import File
+from .last_seen import call_of, doing, key_of, place
+from .native_file import File
 from .tail import Tail
 
 LONG_S = 10.0
@@ -35,6 +35,7 @@ class Stuck:
     """A call in which ranks wait."""
 
     where: str  # as in "in allreduce, call 12 of MPI_COMM_WORLD, at app+0x10"
+    call: str  # as in "call 12 of MPI_COMM_WORLD, allreduce"; empty: no collective
     waits: Sequence[int]
     seconds: float  # of the rank that waits longest
     absent: Sequence[Absent]
@@ -47,10 +48,14 @@ class Stuck:
 
 
 def stuck(
-    files: Mapping[int, File], tails: Mapping[int, Tail], now: float, real: float
+    files: Mapping[int, File],
+    tails: Mapping[int, Tail],
+    now: float,
+    real: float,
+    least: float = LONG_S,
 ) -> list[Stuck]:
-    """The calls that ranks have been in for LONG_S or longer; those that tell who is late first,
-    then the longest.
+    """The calls that ranks have been in for `least` seconds or longer; those that tell who is late
+    first, then the longest.
 
     `now`: seconds of the watcher's clock; `real`: since 1970.
     """
@@ -58,14 +63,14 @@ def stuck(
     where = {rank: place(files[rank]) for rank in ages}
     calls: dict[object, list[int]] = {}
     for rank in ages:
-        if _doing(files[rank]):
-            calls.setdefault(_call(files[rank]) or where[rank], []).append(rank)
+        if doing(files[rank]):
+            calls.setdefault(key_of(files[rank]) or where[rank], []).append(rank)
     found = []
     for call, ranks in calls.items():
         longest = max(ranks, key=lambda rank: ages[rank])
-        if ages[longest] >= LONG_S:
+        if ages[longest] >= least:
             missing = _missing(call, files, tails, ranks) if isinstance(call, tuple) else []
-            found.append(Stuck(where[longest], ranks, ages[longest],
+            found.append(Stuck(where[longest], call_of(files[longest]), ranks, ages[longest],
                                _absent(missing, files, tails, where, ages),
                                isinstance(call, tuple) and not missing))  # fmt: skip
     return sorted(found, key=lambda each: (not each.late, -each.seconds))
@@ -78,18 +83,6 @@ def age(tail: Tail, now: float, real: float) -> float:
     since = (int(tail.header["real"]) + tail.last) * _NS
     watched = now - tail.seen if tail.header["turn"] else 0.0
     return min(max(real - since, watched), now - tail.moved)
-
-
-def _doing(file: File) -> int:
-    return int(file.header["doing"]) if file.header["turn"] else 0
-
-
-def _call(file: File) -> tuple[tuple[int, int], int] | None:
-    """The key of a collective on all its ranks; None: the rank is in another call, or in none."""
-    if _doing(file) != COLLECTIVE:
-        return None
-    comm = file.comms.get(int(file.header["doing_communicator"]))
-    return (comm.key, int(file.header["doing_sequence"])) if comm else None
 
 
 def _missing(
@@ -112,7 +105,7 @@ def _passed(file: File, tail: Tail, key: tuple[int, int]) -> int:
     """
     own = [each.number for each in file.comms.values() if each.key == key]
     passed = [tail.passed.get(number, -1) for number in own]
-    if file.header["turn"] and not _doing(file) and file.header["doing_communicator"] in own:
+    if file.header["turn"] and not doing(file) and file.header["doing_communicator"] in own:
         passed.append(int(file.header["doing_sequence"]))
     return max(passed, default=-1)
 
@@ -127,7 +120,7 @@ def _absent(
     by_place: dict[tuple[str, bool, bool], list[int]] = {}
     for rank in missing:
         gone = rank in ages and ages[rank] >= LONG_S and is_gone(tails[rank])
-        computes = rank in files and not _doing(files[rank])
+        computes = rank in files and not doing(files[rank])
         said = where.get(rank, "where it had ended" if rank in files else "in no file")
         by_place.setdefault((said, computes, gone), []).append(rank)
     return [Absent(ranks, said, max(ages.get(rank, 0.0) for rank in ranks), computes, gone)

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...base import regular_files
 from ...base.arrays import Array, Bools, Int64s, UInt32s
-from ..trace import native_file as native
-from ..trace.events import MOST_RANKS
+from . import native_file as native
+from .events import MOST_RANKS
 
 Records = Int64s  # (records, 8)
 LEAST = 32  # calls that are kept, however long ago they were
