@@ -102,6 +102,36 @@ def test_ranks_that_call_different_collectives(tmp_path):
     )
 
 
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_page_without_times_has_no_empty_pictures(tmp_path, capsys, ended):
+    """Calls that all ranks entered, and of which no end is known."""
+    kind = {"state": "completed", "retired": True, "profiling_name": "gloo:all_reduce"}
+    leave = 9.0 if ended else None
+    complete = [[entry(call, call + 0.1 * rank, leave, **kind) for call in range(3)]
+                for rank in range(3)]  # fmt: skip
+    dumps = [dump([*own, *([entry(3, 5.0)] * (rank != 1))], 3) for rank, own in enumerate(complete)]
+    page = tmp_path / "a.html"
+    folder = store(tmp_path / "dumps", dumps)
+    assert run(["report", str(folder), "--budget", "0", "--html", str(page)]) == 0
+    told, text = capsys.readouterr().err, page.read_text()
+    left = "3 calls are left out: all ranks tell when they entered, but not all when they left"
+    assert (left in told) is not ended
+    assert "1 call is not known on all ranks, and left out" in told
+    assert "Not known" not in text
+    assert '<p class="large">It was last seen after call 2' in text.replace("\xa0", " ")
+    for part in ("<h2>Arrivals", "<h2>Lateness over time", "<h2>Who is late", "<h2>Where<",
+                 "<h2>One call", 'class="bars"', 'class="shares"'):  # fmt: skip
+        assert (part in text) is ended, part
+
+
+@pytest.mark.parametrize("backend", ["nccl", "gloo"])
+def test_what_a_device_took_is_asked_for_where_there_is_one(tmp_path, backend):
+    calls = [entry(0, 1.0, 2.0, profiling_name=f"{backend}:all_reduce")]
+    told = " ".join(read(store(tmp_path, [dump(calls, 2)] * 2)).remarks)
+    assert "times are those at which the program asked for a call" in told
+    assert ("TORCH_NCCL_ENABLE_TIMING" in told) is (backend == "nccl")
+
+
 def test_a_job_that_hangs_in_its_first_call(tmp_path, capsys):
     dumps = [dump([entry(0, 1.0)] if rank == 0 else [], 2) for rank in range(2)]
     folder = store(tmp_path, dumps)

@@ -293,10 +293,14 @@ def test_a_job_that_hangs_says_who_has_not_come(tmp_path, capsys):
     launch(tmp_path, HANGS, tmp_path / "dumps", "hangs")
     assert run(["report", str(tmp_path / "dumps.kept"), "--budget", "0"]) == 0
     said = capsys.readouterr()
+    out, told = (" ".join(text.split()) for text in (said.out, said.err))
     call = "call 6 of group '0' (default_pg), allreduce, is not complete"
-    assert f"{call}: ranks 0 and 2 have come, rank 1 has not" in " ".join(said.out.split())
-    assert "rank 1 was last seen after call 1 of group '1', allreduce, at load (script.py:" \
-        in said.err  # fmt: skip
+    assert f"{call}: ranks 0 and 2 have come, rank 1 has not" in told
+    assert (
+        "who: Rank 1 on host host has not come to call 6 of default_pg, allreduce; ranks 0 and "
+        "2 wait. cost: The job does not go on. where: It was last seen after call 1 of " in out
+    )
+    assert "rank 1 was last seen after call 1 of group '1', allreduce, at load (script.py:" in told
     assert said.err.count("is not complete") == 1
 
 

@@ -349,7 +349,8 @@ def last_to_end(rank: int, lag: float, others: int, run: float) -> list[str]:
 
 def _last_to_end(found: Lateness) -> list[str]:
     end, run = found.trace.end, float(found.ranks.run.sum())
-    if not found.trace.between or len(end) < 2 or not np.isfinite(end).all():
+    of_mpi = found.trace.format.startswith("latecomer")
+    if not of_mpi or len(end) < 2 or not np.isfinite(end).all():
         return []
     rank = int(end.argmax())
     lag = float(end[rank] - np.delete(end, rank).mean())

@@ -32,7 +32,7 @@ class First:
 def first(facts: Facts, said: Answer) -> First:
     """The answer, shortened: the page has the whole one below."""
     do, command = remedy(facts)
-    return First(_who(facts), _where(facts), _cost(facts, said), f"{do}.", command)
+    return First(_who(facts), _where(facts, said), _cost(facts, said), f"{do}.", command)
 
 
 def _who(facts: Facts) -> tuple[str, str]:
@@ -45,13 +45,17 @@ def _who(facts: Facts) -> tuple[str, str]:
     return large, small
 
 
-def _where(facts: Facts) -> tuple[str, str]:
+def _where(facts: Facts, said: Answer) -> tuple[str, str]:
+    if facts.hang:
+        return said.where, ""
     if not facts.place:
         return ("Not known" if facts.unknown else "In no single place"), ""
     return f"{facts.place[0].upper()}{facts.place[1:]}", place_share(facts)
 
 
 def _cost(facts: Facts, said: Answer) -> tuple[str, str]:
+    if facts.hang:
+        return said.cost, ""
     if not facts.known:
         return "Not known", said.cost
     waiting, moving = shares(facts)

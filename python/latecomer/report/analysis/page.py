@@ -87,15 +87,16 @@ def page(
         lead=_lead(found, about),
         command=about.command_line if about.command else "",
         first=first(facts, said),
+        timed=_complete(found) or found.trace.messages is not None,
         bars=bars(found, list(facts.late)),
         said=headline(said),
         verdict=verdict(facts),
         freed=freed(found.trace.all_slept) if found.trace.all_slept else "",
         shares=sections.shares(found),
         remarks=remarks(found),
-        curves=sections.curves(found.groups[0]) if found.groups else None,
+        curves=sections.curves(found.groups[0]) if _complete(found) else None,
         predictable=sections.predictable(found),
-        latest=sections.latest(found.groups[0], found) if found.groups else "",
+        latest=sections.latest(found.groups[0], found) if _complete(found) else "",
         ranks=ranks,
         sites=sites,
         parts=found.parts,
@@ -162,15 +163,33 @@ def remarks(found: Lateness) -> list[str]:
     """What a reader must know before believing the figures."""
     error = found.clock_error
     told = list(found.trace.remarks)
-    if found.incomplete:
-        calls, are = counted(found.incomplete, "call"), "are" if found.incomplete > 1 else "is"
-        told.append(f"{calls} {are} not known on all ranks, and left out")
+    entered = sum(map(_entered, found.groups))
+    for count, why in (
+        (found.incomplete - entered, "not known on all ranks, and left out"),
+        (entered, "left out: all ranks tell when they entered, but not all when they left"),
+    ):
+        if count:
+            told.append(f"{counted(count, 'call')} {'are' if count > 1 else 'is'} {why}")
     if not np.isfinite(error):
         told.append(f"{INCOMPARABLE}: their lateness means nothing")
     elif error > 1e-6:
         told.append(f"{found.trace.clock}: arrivals on different clocks are off by up to "
                     f"{seconds(error)}")  # fmt: skip
     return told
+
+
+def _complete(found: Lateness) -> bool:
+    """Tell if the times of any call are known on all its ranks."""
+    return any(group.complete for group in found.groups)
+
+
+def _entered(group: GroupLateness) -> int:
+    """The calls that all ranks are known to have entered, but not to have left."""
+    known = np.zeros(len(group.group), bool)
+    if not group.whole.all():
+        for part in group.group.stretches():
+            known[part] = np.isfinite(group.group.times(part)[0]).all(axis=1)
+    return int((known & ~group.whole).sum())
 
 
 # ---- data of the pictures
@@ -180,7 +199,7 @@ def _data(found: Lateness, late: Sequence[int], place: _Places) -> dict[str, Any
     hosts = list(dict.fromkeys(map(plain, found.trace.hosts)))
     places = {host: number for number, host in enumerate(hosts)}
     cells = np.cumsum([group.series.heat.size for group in found.groups[:_GROUPS]])
-    shown = found.groups[: max(1, int((cells <= _CELLS).sum()))]
+    shown = found.groups[: max(1, int((cells <= _CELLS).sum()))] if _complete(found) else []
     steps = windows(found, late, place)
     calls = [
         (number, call)

@@ -71,6 +71,7 @@ class Dump:
     about: Mapping[str, str]  # groups, as the program described them
     entries: Sequence[Entry]  # in their order
     cut: bool  # the last ones may be missing
+    nccl: bool  # calls are NCCL's
 
 
 def read(path: Path, left: LeftOut) -> Dump:
@@ -86,7 +87,7 @@ def read(path: Path, left: LeftOut) -> Dump:
     if cut:
         left.add("ends of files, which are missing", path, cut)
     members, about = _groups(path, value.get("pg_config"), left)
-    found = []
+    found, nccl = [], False
     last = len(value.get("entries", [])) - 1
     for at, each in enumerate(value.get("entries", [])):
         entry = _entry(at, each) if isinstance(each, dict) else None
@@ -96,11 +97,12 @@ def read(path: Path, left: LeftOut) -> Dump:
             left.add(_ODD, f"{path}, entry {at}")
         else:
             found.append(entry)
+            nccl = nccl or str(each.get("profiling_name")).startswith("nccl:")
             group = each.get("process_group")
             if isinstance(group, (list, tuple)) and len(group) > 1:
                 about.setdefault(entry.group, text_of(group[1]))
     found.sort(key=lambda each: each.order)
-    return Dump(path, members, about, found, bool(cut))
+    return Dump(path, members, about, found, bool(cut), nccl)
 
 
 # ---- the file

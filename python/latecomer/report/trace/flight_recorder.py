@@ -32,8 +32,8 @@ _NAMED = re.compile(r".*trace_rank_?\d+(?:\.(?:json|pickle|pkl))?", re.I)
 _TOLD = 0.5  # of a rank's calls: if so many have a length, lengths tell
 _RESOLUTION = 1e-6  # seconds, of lengths: those of a device's events
 _BY_TIME = ("times are those at which the program asked for a call, and at which a thread that "
-            "looks now and then saw its end; set TORCH_NCCL_ENABLE_TIMING=1 to know what the "
-            "device took")  # fmt: skip
+            "looks now and then saw its end")  # fmt: skip
+_TIMING = "; set TORCH_NCCL_ENABLE_TIMING=1 to know what the device took"
 
 
 def fits(name: str) -> bool:
@@ -208,4 +208,5 @@ def _by_time(
         host = "" if path.parent == folder else path.parent.name
         recorded.append(Recorded(str(path), rank, host, made, begin, end, of_device=True))
     trace = joined(str(folder), _FORM, ranks, recorded, left)
-    return replace(trace, remarks=[_BY_TIME, *trace.remarks])
+    timing = _TIMING if any(dump.nccl for dump in dumps.values()) else ""
+    return replace(trace, remarks=[_BY_TIME + timing, *trace.remarks])
