@@ -21,7 +21,8 @@ from scenes_helpers import both_families
 from trace_helpers import HOSTILE, Files
 from watch_helpers import Job, loop, steps
 
-KEYS = {"time", "sentence", "late_ranks", "late_hosts", "late_since", "late_before",
+KEYS = {"time", "sentence", "late_ranks", "late_hosts", "late_since",
+        "late_since_or_earlier", "late_before",
         "nobody_because", "ranks", "ranks_without_file", "ranks_ended", "over", "window_s",
         "waiting_share", "by_rank", "stuck"}  # fmt: skip
 

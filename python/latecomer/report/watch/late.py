@@ -40,7 +40,7 @@ class Now:
     caused: Sequence[float]  # by rank: the others' waiting for it, as a part of the time of all
     waits: Sequence[float]  # by rank: its waiting, as a part of its time
     since: float = 0.0  # when it began that somebody is late, in seconds since 1970
-    before: bool = False  # it began before these seconds
+    before: bool = False  # it may have begun before `since`: of that time nothing is known
     was: tuple[int, ...] = ()  # who was late from `since` to `until`, and is no longer
     early: bool = False  # the report's rule names somebody, but so little may be chance
 
@@ -50,8 +50,11 @@ class Now:
         return self.facts.waiting / max(self.facts.run, 1e-300)
 
 
-def now(found: Lateness, block: float = BLOCK_S) -> Now:
-    """Who is late in the window that was analysed; `block`: seconds."""
+def now(found: Lateness, block: float = BLOCK_S, *, whole: bool = False) -> Now:
+    """Who is late in the window that was analysed; `block`: seconds.
+
+    `whole`: the window has all that the job did until now, so nothing began before it.
+    """
     trace, told, ranks = found.trace, facts(found), found.ranks
     caused = (ranks.charged / max(told.run, 1e-300)).tolist()
     waits = (ranks.waited / np.maximum(ranks.run, 1e-300)).tolist()
@@ -72,7 +75,8 @@ def now(found: Lateness, block: float = BLOCK_S) -> Now:
     first, last = _stretch(cost, told.late)
     since, ended = (trace.started + max(float(each), 0.0)
                     for each in (begin[first], begin[last] + block))  # fmt: skip
-    somebody = replace(quiet, since=since, before=first == 0)
+    # As many blocks as tell that a lateness is over tell that it had not begun.
+    somebody = replace(quiet, since=since, before=not whole and first < OVER)
     if len(begin) - 1 - last < OVER:
         return somebody
     return replace(somebody, facts=nobody, was=tuple(told.late), until=ended)

@@ -40,7 +40,9 @@ def text(view: View) -> str:
              "ranks.", zip(of_rank, now.caused, strict=True)),
         ]  # fmt: skip
     if view.since is not None:
-        metrics.append(("late_since_timestamp_seconds", "When the rank began to be late.",
+        metrics.append(("late_since_timestamp_seconds",
+                        "The earliest time at which the rank is known to have been late; it may "
+                        "have begun before the time that the watch looked at.",
                         [(of_rank[rank], view.since) for rank in view.late]))  # fmt: skip
     return "".join(_metric(*metric) for metric in metrics)
 

@@ -9,11 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...base.units import span
 from ..analysis.wording import percent
 from ..trace.model import ranks_said
 from .late import Now
-from .sentences import clock_of, hosts_of, sentence, stuck_lines
+from .sentences import clock_of, hosts_of, lasted, sentence, stuck_lines
 from .watcher import View
 
 _CAUSED, _WAITS = "dark_orange", "dodger_blue1"  # told apart by all kinds of colour blindness
@@ -108,4 +107,4 @@ def _past(view: View) -> Iterator[Text]:
     """Who was late before."""
     for each in list(view.times)[-_PAST:][::-1]:
         yield Text(f"{clock_of(each.begin)} to {clock_of(each.last)}: {ranks_said(each.late)} late "
-                   f"for {span(each.last - each.begin)}", style="dim")  # fmt: skip
+                   f"for {lasted(each)}", style="dim")  # fmt: skip

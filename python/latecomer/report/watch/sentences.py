@@ -14,7 +14,7 @@ from ..analysis.wording import LITTLE, percent
 from ..trace.model import ranks_said
 from ..trace.stuck import Stuck
 from .late import Now
-from .watcher import View
+from .watcher import Time, View
 from .window import Seen
 
 
@@ -61,14 +61,13 @@ def _late(view: View, now: Now) -> str:
         who, on, are = subject(told)
         words = [who, on, are.rstrip(".")]
         cost = percent(sum(now.caused[rank] for rank in told.late))
-        more = "more than " if now.before else ""
-        return (f"{' '.join(filter(None, words))}, for {more}{span(now.until - now.since)} now"
+        return (f"{' '.join(filter(None, words))}, for {_of_now(now)} now"
                 f"{_again(view)}: waiting for {'them' if len(told.late) > 1 else 'it'} is {cost} "
                 f"of the time of all ranks, of {waiting} in all.")  # fmt: skip
     if now.was:
         who, are = ranks_said(now.was), "are" if len(now.was) > 1 else "is"
         return (f"{who.capitalize()} {are} no longer late: it was so for "
-                f"{span(now.until - now.since)}, until {clock_of(now.until)}.")  # fmt: skip
+                f"{_of_now(now)}, until {clock_of(now.until)}.")  # fmt: skip
     if told.unknown:
         return f"Nobody is named: {told.unknown}."
     if now.waiting < LITTLE:
@@ -84,13 +83,22 @@ def clock_of(real: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(real))
 
 
+def lasted(time: Time) -> str:
+    """For how long they were late, at least where it may have begun before."""
+    return f"{'more than ' if time.before else ''}{span(time.last - time.begin)}"
+
+
+def _of_now(now: Now) -> str:
+    return lasted(Time((), now.since, now.until, now.before))
+
+
 def _again(view: View) -> str:
     if not view.before:
         return ""
     last = view.before[-1]
     count = len(view.before)
     times = f"{count} times before" if count > 1 else "once before"
-    return f", and {times}, last at {clock_of(last.begin)} for {span(last.last - last.begin)}"
+    return f", and {times}, last at {clock_of(last.begin)} for {lasted(last)}"
 
 
 def _ended(seen: Seen) -> str:
@@ -133,6 +141,7 @@ def value(view: View) -> dict[str, Any]:
         "late_ranks": list(view.late),
         "late_hosts": list(dict.fromkeys(hosts[rank] for rank in view.late)),
         "late_since": view.since,
+        "late_since_or_earlier": view.earlier,
         "late_before": len(view.before),
         "nobody_because": (now.facts.unknown if now else seen.why) or None,
         "ranks": seen.ranks,

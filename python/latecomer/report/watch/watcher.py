@@ -22,6 +22,7 @@ class Time:
     late: tuple[int, ...]
     begin: float
     last: float  # when they were seen to be
+    before: bool = False  # it may have begun before `begin`
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ class View:
         if self._absent:
             return self.real - max(each.seconds for each in self.stuck if each.late)
         return self.now.since if self.now and self.now.facts.late else None
+
+    @property
+    def earlier(self) -> bool:
+        """Whether it may have begun before `since`: of that time nothing is known."""
+        return not self._absent and bool(self.now and self.now.facts.late and self.now.before)
 
     @property
     def before(self) -> list[Time]:
@@ -90,7 +96,9 @@ class Watcher:
                 for tail in seen.tails.values()]  # fmt: skip
         over = 0 < seen.ranks == sum(ends)
         moves = any(age(tail, clock, real) < LONG_S for tail in seen.tails.values())
-        found = now(seen.found) if seen.found and moves and not over else None
+        found = None
+        if seen.found and moves and not over:
+            found = now(seen.found, whole=not any(tail.cut for tail in seen.tails.values()))
         if found and (found.facts.late or found.was):
             found = self._remember(found)
         return View(real, seen, found, waits, list(self._times), over)
@@ -101,6 +109,6 @@ class Watcher:
         last = self._times[-1] if self._times else None
         if last and last.late == late and found.since <= last.last + WINDOW_S:
             self._times[-1] = replace(last, last=found.until)
-            return replace(found, since=last.begin, before=False)
-        self._times.append(Time(late, found.since, found.until))
+            return replace(found, since=last.begin, before=last.before)
+        self._times.append(Time(late, found.since, found.until, found.before))
         return found
