@@ -14,7 +14,10 @@ from latecomer.cli import COMMANDS, run
 from latecomer.command.declare import Group, UsageError, parameters
 from latecomer.command.parse import read
 from latecomer.lab.bench import job
+from latecomer.launch import program
 
+# Folders of the clone that commands of pages read: others, as `traces`, are the reader's.
+LINKED = ("examples", "evidence", "tests")
 EXECUTED = {"algorithms", "doctor", "report", "show", "simulate", "verify"}
 SECONDS = 30  # for each command
 # Commands that take longer than two seconds, by words that name one of them each.
@@ -119,10 +122,12 @@ def test_words_that_are_no_commands_are_left_alone():
 
 
 def executed(shown: Shown) -> bool:
-    """A report needs a trace, and pages speak of the reader's."""
+    """A report needs a trace, and pages speak of the reader's, whatever lies in the clone."""
     if not shown.block or shown.words[0] not in EXECUTED or is_long(shown):
         return False
-    return shown.words[0] != "report" or (ROOT / shown.words[1]).is_dir()
+    if shown.words[0] != "report":
+        return True
+    return shown.words[1].split("/")[0] in LINKED and (ROOT / shown.words[1]).is_dir()
 
 
 def is_long(shown: Shown) -> bool:
@@ -147,7 +152,7 @@ def deadline(seconds: int):
 def folder(tmp_path, monkeypatch):
     """A folder from which the paths of the commands lead to the clone's files, or to new ones."""
     (tmp_path / "docs" / "pictures").mkdir(parents=True)
-    for name in ("examples", "evidence", "tests"):
+    for name in LINKED:
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LATECOMER_NETWORK", "")
@@ -179,18 +184,45 @@ def is_benchmark(shown: Shown) -> bool:
     return shown.block and shown.words[0] == "bench" and "inherit" not in shown.words
 
 
+def not_built(shown: Shown) -> str:
+    """The MPI library that the benchmark names, if the build has no program of it."""
+    named = shown.words[shown.words.index("--mpi") + 1] if "--mpi" in shown.words else ""
+    return named if named and program.find(named) is None else ""
+
+
 class PlannedError(Exception):
     """The benchmark has been understood, and would start now."""
 
 
 @pytest.mark.parametrize("shown", unique(is_benchmark), ids=str)
 def test_a_documented_benchmark_could_start(shown, folder, monkeypatch):
+    if named := not_built(shown):
+        pytest.skip(f"the build has no benchmark of {named}")
+
     def measure(*_):
         raise PlannedError
 
     monkeypatch.setattr(job, "measure", measure)
     with pytest.raises(PlannedError):
         run(shown.words)
+
+
+def test_a_benchmark_of_a_library_that_the_build_lacks_is_refused(monkeypatch, capsys):
+    """So it is left out above."""
+    monkeypatch.setattr(program, "find", lambda *_: None)
+    words = ("bench", "--mpi", "mpich", "--place", "local")
+    assert not_built(Shown("page", words, block=True)) == "mpich"
+    assert not_built(Shown("page", words[:1], block=True)) == ""
+    assert run(words) != 0
+    assert "the benchmark program is not built" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("named", "runs"),
+    [("traces", False), ("build", False), ("tests/python/kineto", True), ("tests/no", False)],
+)
+def test_a_folder_of_the_reader_is_no_trace_of_the_clone(named, runs):
+    assert executed(Shown("page", ("report", named), block=True)) is runs
 
 
 # Of the tutorial: they build, or need minutes and an emulated cluster.
