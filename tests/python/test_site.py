@@ -21,7 +21,9 @@ def site(tmp_path_factory):
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=600, check=False, env=env
     )
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    said = f"the first page: {folder}/index.html\n"
+    assert (done.returncode, done.stdout + done.stderr) == (0, said)
+    assert (folder / "index.html").is_file()
     return folder
 
 
@@ -59,6 +61,16 @@ def test_nothing_is_loaded_from_elsewhere(site):
         text = script.read_text(encoding="utf-8")
         found = re.findall(r"https://(?:unpkg|cdn|fonts)\.[^\"' ]+", text)
         assert [url for url in found if not url.startswith(UNUSED)] == [], script
+
+
+def test_long_lines_of_blocks_show_that_they_go_on(site):
+    """By a bar that is there without a pointer over it, and a shadow that moves with the text."""
+    style = (site / "assets" / "site.css").read_text(encoding="utf-8")
+    (rule,) = re.findall(r"^\.md-typeset pre > code \{(.*?)\}", style, re.MULTILINE | re.DOTALL)
+    assert "scrollbar-color: auto;" in rule  # else browsers do not use the bar's own style
+    assert re.search(r"local right .*?scroll right ", rule, re.DOTALL)
+    bar = re.search(r"pre > code::-webkit-scrollbar \{ height: \.(\d+)rem", style)
+    assert int(bar[1]) > 20  # of a hundred: the theme's has 20
 
 
 def test_the_tables_of_variables_agree():
