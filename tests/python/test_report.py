@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 from latecomer.lab.results.statistics import COLUMNS, Row
-from latecomer.lab.views import curves, html, plot, table
+from latecomer.lab.views import curves, html, plot, scaling, style, table
 from latecomer.lab.views.result import Result
+from matplotlib.text import Text
 from page_helpers import check
 from rich.console import Console
 
@@ -234,14 +235,30 @@ def test_a_page_says_that_the_algorithms_are_told_who_is_late(page):
     assert "by perfect they are told, as no program is" in page
 
 
-def test_the_name_of_the_limit_covers_no_label_of_the_axis():
-    for limit in (0.1, 8.0):
-        rows = [row("ring", delay, limit_ms=limit) for delay in (5.0, 10.0)]
-        drawn = curves.figure(rows)
-        drawn.canvas.draw()
-        axes = drawn.axes[1]
-        (name,) = (text for text in axes.texts if "no algorithm" in text.get_text())
-        assert name.get_window_extent().y0 >= axes.bbox.y0, limit
+def over_delays(limit):
+    return curves.figure([row("ring", delay, limit_ms=limit) for delay in (5.0, 10.0)]).axes[1]
+
+
+def over_ranks(limit):
+    return scaling.figure([row("ring", 5.0, ranks=ranks, limit_ms=limit) for ranks in (4, 8)]).axes[
+        0
+    ]
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.1, 7.9, 8.0])  # the line of ring ends at 8
+@pytest.mark.parametrize("drawn", [over_delays, over_ranks])
+def test_the_name_of_the_limit_covers_no_line_no_name_and_no_label(drawn, limit):
+    with style.styled():
+        axes = drawn(limit)
+        axes.figure.canvas.draw()
+    found = [text for text in axes.texts if text.get_text() == "no algorithm can be faster"]
+    assert len(found) == (limit > 0 or drawn is over_delays)  # over ranks 0 is no limit
+    for name in found:
+        box = Text.get_window_extent(name)  # without its arrow
+        assert box.x0 > axes.bbox.x1  # so no line is below it
+        labels = [*axes.get_xticklabels(), *axes.texts]
+        assert not any(Text.get_window_extent(each).overlaps(box) for each in labels
+                       if each is not name)  # fmt: skip
 
 
 def test_the_last_line_says_what_was_known_and_no_operator_where_there_is_none():

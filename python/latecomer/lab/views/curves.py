@@ -15,8 +15,10 @@ from matplotlib.patheffects import withStroke
 from ..results.statistics import Row
 from . import style
 from .lines import lines
-from .style import End, name_ends
+from .style import End, limit_end, name_ends
 from .table import by_delay, number
+
+Point = tuple[float, float]
 
 _BARS_MEAN = (
     "full: mean elapsed time of a rank, with quartiles; pale: last exit after the last arrival; ms"
@@ -43,12 +45,14 @@ def _curves(rows: Sequence[Row], blocks: Sequence[Sequence[Row]]) -> Figure:
     axes = figure.subplots(1, 2 if has_clock else 1, squeeze=False)[0]
     _curve_panel(axes[0], rows, "elapsed_ms", "mean elapsed time of a rank, ms")
     if has_clock:
-        _curve_panel(axes[1], rows, "after_last_ms", "last exit after the last arrival, ms")
-        _limit_curve(axes[1], blocks)
+        title = "last exit after the last arrival, ms"
+        _curve_panel(axes[1], rows, "after_last_ms", title, _limits(blocks))
     return figure
 
 
-def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> None:
+def _curve_panel(
+    axes: Axes, rows: Sequence[Row], column: str, title: str, limits: Sequence[Point] = ()
+) -> None:
     axes.set_title(title, loc="left", fontsize=10)
     found, ends = lines(rows), []
     for name, look in style.line_looks(rows).items():
@@ -63,6 +67,10 @@ def _curve_panel(axes: Axes, rows: Sequence[Row], column: str, title: str) -> No
         ends.append(End(getattr(own[-1], column), name, delays[-1], look["color"]))
     axes.set_ylim(bottom=0)
     scale_delays(axes, sorted({r.delay_ms or 0 for r in rows}))
+    if limits:
+        axes.fill_between(*zip(*limits, strict=True), color=style.GRID, alpha=0.6, linewidth=0)
+        axes.plot(*zip(*limits, strict=True), color=style.INK, linewidth=1, linestyle=":")
+        ends.append(limit_end(*limits[-1]))
     name_ends(axes, ends)
 
 
@@ -78,23 +86,11 @@ def scale_delays(axes: Axes, delays: Sequence[float]) -> None:
     axes.minorticks_off()
 
 
-def _limit_curve(axes: Axes, blocks: Sequence[Sequence[Row]]) -> None:
+def _limits(blocks: Sequence[Sequence[Row]]) -> list[Point]:
+    """The least time that any algorithm can take, over the delay; none if it is not known."""
     if blocks[0][0].limit_ms is None:
-        return
-    points = sorted((b[0].delay_ms or 0, min(r.limit_ms or 0 for r in b)) for b in blocks)
-    delays, limits = zip(*points, strict=True)
-    axes.fill_between(delays, limits, color=style.GRID, alpha=0.6, linewidth=0)
-    axes.plot(delays, limits, color=style.INK, linewidth=1, linestyle=":")
-    below = limits[-1] > 0.1 * axes.get_ylim()[1]  # there is room for it in the grey area
-    axes.annotate(
-        "no algorithm can be faster",
-        xy=(delays[-1], limits[-1]),
-        xytext=(-4, -5 if below else 3),
-        textcoords="offset points",
-        ha="right",
-        va="top" if below else "bottom",
-        fontsize=8.5,
-    )
+        return []
+    return sorted((b[0].delay_ms or 0, min(r.limit_ms or 0 for r in b)) for b in blocks)
 
 
 # Bars for a single delay

@@ -19,7 +19,7 @@ from ...base.units import size
 from ...core.native_choices import MODELS
 from ..results.statistics import Row
 from .lines import Panel, lines, panels
-from .style import GRID, INK, OTHER, PAPER, End, Look, line_looks, name_ends
+from .style import GRID, INK, OTHER, PAPER, End, Look, limit_end, line_looks, name_ends
 from .table import delay_title, delays_title
 
 _FEW = 24  # points of a line that are marked
@@ -66,7 +66,8 @@ def _panel(axes: Axes, panel: Panel, looks: dict[str, Look], logarithmic: bool) 
         if own[0].algorithm in MODELS:
             _mark_changes(axes, own, panel.x, looks[name])
     _limit(axes, limit)
-    name_ends(axes, _ends(found, looks))
+    ends = _ends(found, looks)
+    name_ends(axes, [*ends, limit_end(*limit[-1])] if limit else ends)
 
 
 def _panel_title(panel: Panel) -> str:
@@ -117,15 +118,6 @@ def _limit(axes: Axes, points: Sequence[Point]) -> None:
     xs, ys = zip(*points, strict=True)
     axes.fill_between(xs, ys, axes.get_ylim()[0], color=GRID, alpha=0.6, linewidth=0)
     axes.plot(xs, ys, color=INK, linewidth=1, linestyle=":")
-    axes.annotate(
-        "no algorithm can be faster",
-        (1, 0),
-        (-4, 5),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-    )
 
 
 def _scale_x(axes: Axes, column: str, xs: Sequence[float]) -> None:

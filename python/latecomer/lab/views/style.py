@@ -36,6 +36,11 @@ class End(NamedTuple):
     colour: str
 
 
+def limit_end(x: float, y: float) -> End:
+    """The name of the line below which nothing can be: among the others it covers none of them."""
+    return End(y, "no algorithm can be faster", x, INK)
+
+
 def name_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Write each name right of its line's end, moved apart so that none covers another."""
     grid = axes.get_gridspec()
