@@ -94,8 +94,9 @@ def test_the_same_run_twice_is_as_long():
     found = compared([run_of_work(work())], [run_of_work(work())])
     told = sentences.said(found)
     assert told.time.startswith("The run takes as long as before, within 0 %: 1.1 s after, 1.1 s")
-    assert told.what.startswith("No kind of time differs by more than chance")
-    assert told.where.startswith("No place differs by more than chance")
+    assert told.what == "No kind of time differs by 1 % of the run."  # chance is not known
+    assert told.where == "No place differs by 1 % of the run."
+    assert "any difference may be chance" in told.time
 
 
 @pytest.mark.parametrize(("more", "told"), [(0.0, False), (0.3, True)])
@@ -112,6 +113,9 @@ def test_a_change_is_told_if_it_is_more_than_runs_of_one_kind_differ(more, told)
     assert "Of 3 and 2 runs, those of one kind differ by up to " in words.time
     assert words.time.endswith("with three of each it would be surer.")
     assert ("Rank 1 computes" in words.who) is told
+    if not told:
+        assert words.what == "No kind of time differs by more than chance and 1 % of the run."
+        assert words.where == "No place differs by more than chance and 1 % of the run."
 
 
 def test_other_numbers_of_ranks_are_said_and_not_compared_one_by_one():
@@ -151,7 +155,7 @@ def test_a_call_whose_site_moved_is_the_same_one():
 
 def test_other_numbers_of_calls_are_said():
     found = compared([run_of_work(work())], [run_of_work(work()[:60])])
-    assert any(each.startswith("numbers of calls differ: 400 before and 240 after of allreduce")
+    assert any(each.startswith("numbers of calls differ: 100 before and 60 after of allreduce")
                for each in sentences.remarks(found))  # fmt: skip
 
 
@@ -187,10 +191,48 @@ def test_the_page_is_written_and_escapes_names(folders, tmp_path, capsys):
     file = tmp_path / "compare.html"
     assert run(["report", *folders[:2], "--html", str(file)]) == 0
     text = file.read_text()
+    assert "<title>before before, after after" in text
+    assert ">noise<" not in text  # of one run each nothing is known
+    assert "Grey changes" not in text
     assert "<script>" not in text
     assert "[red]" in text
     assert "than before" in text
     assert len(text) < 60_000
+
+
+def test_a_page_of_several_runs_has_the_noise(folders, tmp_path):
+    before, after, again = folders
+    file = tmp_path / "compare.html"
+    assert run(["report", before, after, "--before", again, "--html", str(file)]) == 0
+    text = file.read_text()
+    assert "<title>before and 1 more before, after after" in text
+    assert ">noise<" in text
+    assert "Grey changes" in text
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (("runs/old", "runs/new"), "old before, new after"),
+        (("old/traces", "new/traces"), "old/traces before, new/traces after"),
+        ((".", "new"), ". before, new after"),
+    ],
+)
+def test_the_title_tells_the_sides_apart(names, title):
+    sides = [run_of_work(work()) for _ in names]
+    for side, name in zip(sides, names, strict=True):
+        side.found.trace = replace(side.found.trace, source=name)
+    assert page._title(compared(sides[:1], sides[1:])) == title
+
+
+def test_a_collective_of_many_ranks_is_one_call():
+    one = run_of_work(work(ranks=4))
+    found = compared([one], [run_of_work(work(ranks=8))])
+    waits = [each for each in found.places if each.place.kind == "waiting"]
+    assert [each.calls for each in waits] == [(CALLS, CALLS)]
+    computing = [each.calls for each in found.places if each.place.kind == "computation"]
+    assert sorted(computing) == [(1, 1), (CALLS - 1, CALLS - 1)]  # the beginning, and after calls
+    assert list(sentences.remarks(found)) == []  # other ranks make no other calls
 
 
 def test_a_page_of_many_ranks_and_places_is_short():

@@ -58,7 +58,7 @@ class Pieces:
     """One run."""
 
     seconds: dict[Place, float]  # sums over the ranks, divided by their number
-    calls: dict[Place, int]  # single ranks' calls
+    calls: dict[Place, int]  # a collective of many ranks is one
     by_rank: dict[str, Floats]  # by kind: seconds of each rank
 
     def total(self, kind: str) -> float:
@@ -88,13 +88,17 @@ def pieces_of(found: Lateness) -> Pieces:
     nothing = np.full(len(events.rank), -1, np.int64)
     of_calls = np.column_stack([events.place, np.maximum(events.source, -1), sizes])
     after = np.column_stack([graph.after, nothing, nothing])
+    call = np.where(events.source >= 0, events.row, np.arange(len(events.row)))
     seconds: dict[Place, float] = {}
     calls: dict[Place, int] = {}
     for kind, (column, own) in columns.items():
         called_at = (after if kind == KINDS[0] else of_calls)[own]
         keys, which = np.unique(called_at, axis=0, return_inverse=True)
         sums = np.bincount(which.reshape(-1), weights=column[own], minlength=len(keys))
-        counts = np.bincount(which.reshape(-1), minlength=len(keys))
+        once = np.unique(
+            np.column_stack([which.reshape(-1), events.source[own], call[own]]), axis=0
+        )
+        counts = np.bincount(once[:, 0], minlength=len(keys))
         for (place, number, length), total, count in zip(keys.tolist(), sums, counts, strict=True):
             called = graph.places[place]
             at = "" if called.call == OTHER_CALLS else found.named(called.site)
@@ -165,7 +169,7 @@ class Moved:
 
     place: Place
     change: Change
-    calls: tuple[int, int]  # of single ranks, before and after; 0: there is none
+    calls: tuple[int, int]  # before and after; 0: there is none
     now_at: str = ""  # where it is after, if that has another name
 
     @property

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 
 from ...base import pages
 from ...base.units import seconds
 from ..analysis.wording import DEFINITIONS
-from .changes import KINDS, Change, Comparison, Run
+from .changes import KINDS, Change, Comparison
 from .sentences import Said, remarks
 
 PLACES, RANKS = 20, 32  # rows at most
@@ -19,18 +19,20 @@ _HEAD = ("before", "after", "change", "noise")
 
 def page(found: Comparison, words: Said, used: Mapping[str, object]) -> str:
     """The whole page. `used` says how to repeat it."""
+    head = _HEAD if found.run.noise is not None else _HEAD[:-1]
     ranks = sorted(enumerate(found.ranks), key=lambda each: -abs(each[1][KINDS[0]].seconds))[:RANKS]
     return pages.page(
         __package__,
-        title=f"Before and after: {_names(found.before)}; {_names(found.after)}",
+        title=_title(found),
         words=vars(words),
         bars=_bars(found),
         legend=[(colour, kind) for kind, colour in _COLOURS.items()
                 if any(_sides(found.kinds[kind]))],
-        head=_HEAD,
+        head=head,
+        noise_known=found.run.noise is not None,
         kinds=[pages.Row([kind], _cells(change)) for kind, change in found.kinds.items()
                if any(_sides(change))],
-        place_head=("place, a rank in the mean", *_HEAD, "calls before", "calls after"),
+        place_head=("place, a rank in the mean", *head, "calls before", "calls after"),
         places=[
             pages.Row([each.name], [*_cells(each.change), *(f"{n:,}" if n else "-"
                                                             for n in each.calls)])
@@ -49,9 +51,14 @@ def page(found: Comparison, words: Said, used: Mapping[str, object]) -> str:
     )  # fmt: skip
 
 
-def _names(runs: Sequence[Run]) -> str:
-    first = Path(runs[0].folder).name
-    return first if len(runs) == 1 else f"{first} and {len(runs) - 1} more"
+def _title(found: Comparison) -> str:
+    """As in "traces before, traces-2 after"; folders of one name by their paths."""
+    folders = [runs[0].folder for runs in (found.before, found.after)]
+    names = [Path(folder).name for folder in folders]
+    shown = names if all(names) and len(set(names)) == 2 else folders
+    sides = zip(shown, (found.before, found.after), ("before", "after"), strict=True)
+    return ", ".join(f"{name}{f' and {len(runs) - 1} more' if len(runs) > 1 else ''} {side}"
+                     for name, runs, side in sides)  # fmt: skip
 
 
 def _sides(change: Change) -> tuple[float, float]:
@@ -59,12 +66,13 @@ def _sides(change: Change) -> tuple[float, float]:
 
 
 def _cells(change: Change) -> list[pages.Cell]:
+    """Of `_HEAD`; without the noise if it is not known."""
     before, after = _sides(change)
-    known = "-" if change.noise is None else seconds(change.noise)
+    noise = [] if change.noise is None else [pages.Cell(seconds(change.noise))]
     told = f"{'+' if change.seconds > 0 else '-' if change.seconds < 0 else ''}" \
            f"{seconds(abs(change.seconds))}"  # fmt: skip
     return [pages.Cell(seconds(before)), pages.Cell(seconds(after)),
-            pages.Cell(told, kind="" if change.told else "chance"), pages.Cell(known)]  # fmt: skip
+            pages.Cell(told, kind="" if change.told else "chance"), *noise]  # fmt: skip
 
 
 def _bars(found: Comparison) -> list[tuple[str, str, list[tuple[str, float]]]]:

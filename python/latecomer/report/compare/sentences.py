@@ -74,12 +74,18 @@ def _matters(found: Comparison, change: Change) -> bool:
     return change.told and abs(change.seconds) >= FLOOR * whole
 
 
+def _least(found: Comparison) -> str:
+    """Of the changes that are told. By chance without noise nothing is known to differ."""
+    chance = "" if found.run.noise is None else "more than chance and "
+    return f"{chance}{100 * FLOOR:g} % of the run"
+
+
 def _what(found: Comparison) -> str:
     kinds = sorted(found.kinds.items(), key=lambda each: -abs(each[1].seconds))
     told = [f"{_NAMES.get(kind, kind)} is {changed(change)}" for kind, change in kinds
             if _matters(found, change)]  # fmt: skip
     if not told:
-        return "No kind of time differs by more than chance and 1 % of the run."
+        return f"No kind of time differs by {_least(found)}."
     whole = listed(told)
     return f"In the mean of the ranks, {whole}."
 
@@ -119,7 +125,7 @@ def _where(found: Comparison) -> str:
     told = [f"{each.name} is {changed(each.change)} a rank" for each in found.places
             if _matters(found, each.change)]  # fmt: skip
     if not told:
-        return "No place differs by more than chance and 1 % of the run."
+        return f"No place differs by {_least(found)}."
     first = listed(told[:_MOST])
     more = f"; {len(told) - _MOST} more places" if len(told) > _MOST else ""
     return f"{first[0].upper()}{first[1:]}{more}."
