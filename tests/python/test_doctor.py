@@ -2,6 +2,7 @@
 
 import json
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,33 @@ def test_doctor_says_what_to_do(capsys, monkeypatch):
         "not ready for a benchmark",
     ):
         assert text in out
+
+
+def words_of(found):
+    return {each.name: doctor._lines(each)[0].split()[0] for each in found}
+
+
+def test_doctor_tells_what_is_optional_from_what_is_missing(monkeypatch):
+    """One of the MPI libraries is enough."""
+
+    def absent(_):
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(checks, "version", absent)
+    monkeypatch.setattr(checks.simgrid, "find", lambda: None)
+    monkeypatch.setattr(checks.slurm, "missing", lambda: ["slurmd"])
+    monkeypatch.setattr(mpi, "families", lambda: [FAMILY])
+    found = checks.findings()
+    words = words_of(found)
+    optional = {name for name, word in words.items() if word == "optional"}
+    assert optional == {"MPI library openmpi", "SimGrid", "Slurm in the lab", "mpi4py", "torch",
+                        "pyarrow"}  # fmt: skip
+    assert words["numpy"] == "missing"
+    assert words["MPI library mpich"] == "ok"
+    assert all(each.remedy for each in found if each.optional)
+    monkeypatch.setattr(mpi, "families", list)
+    words = words_of(checks.findings())
+    assert words["MPI library openmpi"] == words["MPI library mpich"] == "missing"
 
 
 def test_doctor_wants_a_benchmark_for_an_installed_library(monkeypatch, tmp_path):

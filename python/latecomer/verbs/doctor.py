@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def doctor(as_json: Json = False) -> int:
     """Check what works on this machine, and name the remedy for the rest.
 
+    Without what is optional, only what its remedy names does not work.
     The exit code is 0 if a benchmark can be run here.
 
     Example: latecomer doctor
@@ -49,6 +50,6 @@ def _launchers(found: Sequence[Finding]) -> list[str]:
 
 
 def _lines(finding: Finding) -> list[str]:
-    state = "ok" if finding.ok else "missing"
+    state = "ok" if finding.ok else "optional" if finding.optional else "missing"
     lines = [f"{state:9}{finding.name:24}{finding.text}"]
     return lines if finding.ok else [*lines, f"{'':9}-> {finding.remedy}"]

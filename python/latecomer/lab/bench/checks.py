@@ -46,6 +46,7 @@ class Finding:
     ok: bool
     text: str
     remedy: str = ""  # if not ok
+    optional: bool = False  # latecomer works without it, but for what the remedy names
 
 
 def findings() -> list[Finding]:
@@ -108,7 +109,7 @@ def _family(name: str, families: Sequence[mpi.Family]) -> Finding:
     if not own:
         built = program.find(name)
         remedy = _INSTALL[name] if built else f"{_INSTALL[name]}; then {BUILD}"
-        return Finding(_mpi_line(name), False, "not found", remedy)
+        return Finding(_mpi_line(name), False, "not found", remedy, optional=bool(families))
     return Finding(_mpi_line(name), True, "; ".join(map(_describe, own)))
 
 
@@ -197,7 +198,7 @@ def _package(name: str) -> Finding:
         return Finding(name, True, version(name))
     except PackageNotFoundError:
         remedy = f"{_NEEDED_BY[name]}: {_PIP} install {name}"
-        return Finding(name, False, "not installed", remedy)
+        return Finding(name, False, "not installed", remedy, optional=name != "numpy")
 
 
 def _namespaces() -> Iterator[Finding]:
@@ -217,12 +218,13 @@ def _simgrid() -> Finding:
     if path := simgrid.find():
         version = processes.output_of([str(path), "--version"]).strip()
         return Finding("SimGrid", True, f"{version or 'version unknown'} ({path})")
-    return Finding("SimGrid", False, "not built", simgrid.REMEDY)
+    return Finding("SimGrid", False, "not built", simgrid.REMEDY, optional=True)
 
 
 def _slurm() -> Finding:
     if absent := slurm.missing():
-        return Finding("Slurm in the lab", False, f"no {', '.join(absent)}", slurm.REMEDY)
+        text = f"no {', '.join(absent)}"
+        return Finding("Slurm in the lab", False, text, slurm.REMEDY, optional=True)
     version = processes.output_of([slurm.tool("slurmd"), "-V"]).strip()
     return Finding("Slurm in the lab", True, version or "version unknown")
 
