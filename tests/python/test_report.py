@@ -221,8 +221,9 @@ def test_a_page_tells_what_was_used_and_what_the_columns_mean(page):
 def test_a_page_says_who_wins_and_whom_it_does_not_clearly_beat():
     rows = [row("slow", elapsed_ms=30), row("fast"), row("near", elapsed_ms=11.5)]
     text = html.page(rows, USED)
-    assert "no clear difference between <b>fast</b> with 10.0 ms, the least, and near" in text
-    assert "is fastest" not in text
+    said = re.search(r"<li>onelate, delay 5 ms: (.*)</li>", text)[1]
+    assert said == ("<b>fast</b> takes least, 10.0 ms, 1.25 times as fast as native; "
+                    "not clearly slower: near")  # fmt: skip
 
 
 def test_a_page_lists_no_rivals_where_all_algorithms_are_among_them():
@@ -275,8 +276,25 @@ def test_a_page_says_what_auto_chose_and_repeats_no_rival_that_is_as_fast():
     auto = row("auto", parameters="as=ring segments=4", speedup_ring=1.35, speedup_native=2.0)
     text = html.page([auto, row("ring", elapsed_ms=10.5), row("native", elapsed_ms=20)], USED)
     said = re.search(r"<li>onelate, delay 5 ms: (.*)</li>", text)[1]
-    assert said == ("no clear difference between <b>auto</b>, which chose ring, with 10.0 ms, the "
-                    "least, and ring, 2.00 times as fast as native")  # fmt: skip
+    assert said == ("<b>auto</b>, which chose ring, takes least, 10.0 ms, 2.00 times as fast as "
+                    "native; not clearly slower: ring")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["onelate", "randlate", "gamma", "gaussian"])
+def test_a_page_says_what_the_pattern_of_arrivals_is(name):
+    text = html.page([row("ring", arrival=name)], USED)
+    assert re.search(rf"<p>{name}: (one|each) rank comes later .*the delay.*\.</p>", text)
+    assert text.index(f"<p>{name}: ") < text.index("<ul")
+
+
+@pytest.mark.parametrize("more", [{"delay_ms": 0.0}, {"arrival": "file:a.csv"},
+                                  {"arrival": "balanced", "delay_ms": None}])  # fmt: skip
+def test_a_page_says_nothing_of_a_pattern_that_it_does_not_have(more):
+    assert "comes later" not in html.page([row("ring", **more)], USED)
+
+
+def test_the_first_table_says_what_absorbed_means(page):
+    assert len(re.findall(r"<caption>[^<]*absorbed: the time of the imbalance", page)) == 1
 
 
 @pytest.mark.parametrize("complete", ["yes", "interrupted"])

@@ -68,8 +68,9 @@ def _curve_panel(
     axes.set_ylim(bottom=0)
     scale_delays(axes, sorted({r.delay_ms or 0 for r in rows}))
     if limits:
-        axes.fill_between(*zip(*limits, strict=True), color=style.GRID, alpha=0.6, linewidth=0)
-        axes.plot(*zip(*limits, strict=True), color=style.INK, linewidth=1, linestyle=":")
+        places, least = zip(*limits, strict=True)
+        axes.fill_between(places, least, color=style.GRID, alpha=0.6, linewidth=0)
+        axes.plot(places, least, color=style.INK, linewidth=1, linestyle=":")
         ends.append(limit_end(*limits[-1]))
     name_ends(axes, ends)
 

@@ -31,6 +31,13 @@ from .table import (
 
 _AS = "as="  # among the parameters of an algorithm that chose another one
 
+_ARRIVALS = {  # what the patterns are, in words
+    "onelate": "one rank comes later than all others, by the delay",
+    "randlate": "each rank comes later by a part of the delay, drawn at random",
+    "gamma": "each rank comes later by a time drawn at random: the delay on average, some far more",
+    "gaussian": "each rank comes later by a time drawn at random around the delay",
+}
+
 _TOLD = 5  # findings with a line of their own
 _ACROSS = 9  # algorithms in a table that fits on the page
 
@@ -49,13 +56,14 @@ def page(rows: Sequence[Row], used: Mapping[str, Any]) -> str:
         wide=wide,
         title=f"latecomer: {rows[0].collective} on {_span(rows, 'ranks')} ranks",
         lead=_lead(rows),
+        pattern=_pattern(rows),
         alarms=alarms,
         findings=list(_sweep_findings(rows)) if wide else list(map(_finding, blocks)),
         note=plot.note(rows),
         plot=Markup(plot.inline_svg(rows)),
         tables=[_sweep_table(rows, table_lines(rows), highlighted(rows))]
         if wide
-        else list(map(_table, blocks)),
+        else [_table(block, first=block is blocks[0]) for block in blocks],
         others=_other_tables(rows) if wide else [],
         folded=len(others(rows)) if wide else 0,
         yardstick=yardstick(rows),
@@ -72,6 +80,13 @@ def _lead(rows: Sequence[Row]) -> str:
     return f"{sizes}{op}, arrivals {delays_title(rows)}; {network}, {row.mpi}"
 
 
+def _pattern(rows: Sequence[Row]) -> str:
+    """A sentence on the pattern of arrivals; "": it is balanced, or one of a file."""
+    name = rows[0].arrival
+    known = any(row.delay_ms for row in rows) and name in _ARRIVALS
+    return f"{name}: {_ARRIVALS[name]}." if known else ""
+
+
 def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -> str:
     """The least and greatest value: `2 to 64`, or the only one."""
     values = [getattr(row, column) for row in rows]
@@ -79,7 +94,7 @@ def _span(rows: Sequence[Row], column: str, shown: Callable[[int], str] = str) -
 
 
 def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
-    """Who is fastest, and by how much; first that nobody clearly is, where that is so.
+    """Who is fastest, and by how much; last who is not clearly slower.
 
     The name stands apart, between what is before and behind it.
     """
@@ -88,19 +103,18 @@ def _finding(block: Sequence[Row]) -> tuple[str, str, str]:
     near = [
         r for r in block if r is not row and not r.wrong and r.elapsed_q1_ms <= row.elapsed_q3_ms
     ]
-    before, after = f"{delay_title(row)}: ", f"{choice} is fastest with {took}"
-    if near:
-        before += "no clear difference between "
-        after = f"{choice} with {took}, the least, and {', '.join(names[r] for r in near)}"
-        if len(near) == len(block) - 1 > 1:
-            return f"{before}any of them; ", names[row], f"{choice} takes least, {took}"
+    before, after = f"{delay_title(row)}: ", f"{choice} {'takes least' if near else 'is fastest'}"
+    if len(near) == len(block) - 1 > 1:
+        return f"{before}no clear difference between any of them; ", names[row], f"{after}, {took}"
     rivals = ((yardstick(block), row.speedup_native), ("ring", row.speedup_ring))
     told = [
         f"{number(speedup)} times as fast as {'the model ' if name in MODELS else ''}{name}"
         for name, speedup in rivals
         if speedup and name not in (row.algorithm, *(r.algorithm for r in near))
     ]
-    return before, names[row], ", ".join([after, *told])
+    said = ", ".join([f"{after}, {took}" if near else f"{after} with {took}", *told])
+    slower = f"; not clearly slower: {', '.join(names[r] for r in near)}" if near else ""
+    return before, names[row], said + slower
 
 
 def _choice(row: Row) -> str:
@@ -109,11 +123,12 @@ def _choice(row: Row) -> str:
     return f", which chose {chosen[0]}," if chosen else ""
 
 
-def _table(block: Sequence[Row]) -> tuple[str, list[str], list[pages.Row]]:
-    """Caption, heads and rows."""
+def _table(block: Sequence[Row], *, first: bool) -> tuple[str, list[str], list[pages.Row]]:
+    """Caption, heads and rows; the first table says what the word means that no other page has."""
+    absorbed = "; absorbed: the time of the imbalance that an algorithm hid" if first else ""
     shown, winner = columns(block), best(block)
     return (
-        f"{delay_title(block[0])}; times in ms, the least elapsed first",
+        f"{delay_title(block[0])}; times in ms, the least elapsed first{absorbed}",
         ["algorithm", *headings(block, shown)],
         [_table_row(row, shown, row is winner) for row in sorted(block, key=merit)],
     )
