@@ -94,8 +94,8 @@ def test_tables_have_heads_notes_bars_and_what_a_script_selects_by_them():
     table = pages.Row(["a_b", "c"], ["1", pages.Cell("2", "best", "why", 2)], "note", "own",
                       [("wait", 0.25), ("move", 0.5)], {"rank": 3})  # fmt: skip
     text = html.pages.page(
-        "latecomer.lab.views", wide=False, title="t", lead="", alarms=[], findings=[], note="", plot="",
-        tables=[("", ["x_y"], [table])], others=[], yardstick="native", modelled=False, used=[],
+        "latecomer.lab.views", wide=False, title="t", lead="", pattern="", alarms=[], findings=[], note="",
+        plot="", tables=[("", ["x_y"], [table])], others=[], yardstick="native", modelled=False, used=[],
     )  # fmt: skip
     found = Found(text)
     assert '<th scope="col">x_<wbr>y</th>' in text
