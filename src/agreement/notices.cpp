@@ -56,20 +56,36 @@ void Notices::hear(Rank from, const Notice& notice) {
 std::optional<std::string> Notices::check() {
   std::optional<std::string> wrong;
   const auto is_past = [&](const Received& received) {
-    if (received.notice.kind == kAsk && is_ahead(received.notice)) return false;
-    if (!wrong) wrong = conflict_of(received);
+    if (concerns_later(received.notice)) return false;
+    if (!wrong) wrong = trouble_of(received);
     return true;
   };
   unread_.erase(std::remove_if(unread_.begin(), unread_.end(), is_past), unread_.end());
   return wrong;
 }
 
-std::optional<std::string> Notices::check_left() const {
+std::optional<std::string> Notices::check_left() {
   for (const Received& received : unread_) {
     if (received.notice.kind != kAsk || is_ahead(received.notice)) continue;
-    if (auto wrong = conflict_of(received)) return wrong;
+    if (auto wrong = trouble_of(received)) return wrong;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> Notices::trouble_of(const Received& received) {
+  auto wrong = conflict_of(received);
+  if (wrong && received.notice.from.position < trouble_.position) trouble_ = received.notice.from;
+  return wrong;
+}
+
+Notices::Notice Notices::failure() const {
+  return {kFailed, trouble_.position < here_.position ? trouble_ : here_};
+}
+
+/// True if it may concern a call or a part that this rank has not come to. Who fails has ended the
+/// calls before, so these end on all ranks: in the MPI library others may wait for this rank.
+bool Notices::concerns_later(const Notice& notice) const {
+  return notice.kind == kFailed ? notice.from.position > here_.position : is_ahead(notice);
 }
 
 /// True if this rank may still reach the notice's place. With a plan it reaches no announcement.

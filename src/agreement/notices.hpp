@@ -47,19 +47,21 @@ class Notices {
 
   /// The notice for `peer`, once in each part of a call; nothing the second time.
   [[nodiscard]] std::optional<Notice> ask(Rank peer);
-  /// The notice that this rank failed, for ranks that did not fail themselves.
-  [[nodiscard]] Notice failure() const { return {kFailed, here_}; }
+  /// The notice that this rank failed, for ranks that did not fail themselves: in the call that it
+  /// is in, or in the one before in which there was the trouble that it has found.
+  [[nodiscard]] Notice failure() const;
   [[nodiscard]] bool has_failed(Rank peer) const;
   /// A notice came.
   void hear(Rank from, const Notice& notice);
 
-  /// Returns a text if another rank failed, or if in one of the last calls it follows another plan
-  /// or waits for an announcement that rank 0 does not make. Notices of calls to come are kept.
+  /// Returns a text if another rank failed by now, or if in one of the last calls it follows
+  /// another plan or waits for an announcement that rank 0 does not make. Notices of calls to come
+  /// are kept.
   [[nodiscard]] std::optional<std::string> check();
   /// After leave_to_library(): returns a text if another rank waits for this one there, or in an
   /// earlier call that it left so. Failure notices stay unread: after a failure all ranks may go on
   /// with native calls.
-  [[nodiscard]] std::optional<std::string> check_left() const;
+  [[nodiscard]] std::optional<std::string> check_left();
 
  private:
   friend std::vector<Count> future_of(const Notices& notices);  // for tests
@@ -76,11 +78,13 @@ class Notices {
   };
 
   void set_place(const Place& place);
+  [[nodiscard]] bool concerns_later(const Notice& notice) const;
   [[nodiscard]] bool is_ahead(const Notice& notice) const;
   [[nodiscard]] bool is_earlier_communicators(const Notice& notice) const {
     return earlier_ > 0 && notice.from.position <= earlier_;
   }
   [[nodiscard]] std::optional<std::string> conflict_of(const Received& received) const;
+  [[nodiscard]] std::optional<std::string> trouble_of(const Received& received);
 
   Place here_;
   bool announced_ = false;                 // the plan of this call, by rank 0
@@ -88,7 +92,8 @@ class Notices {
   std::size_t noted_ = 0;                  // places noted ever
   std::vector<Received> unread_;
   std::vector<Rank> asked_;
-  std::vector<Rank> failed_;  // ranks that announced it
+  std::vector<Rank> failed_;                      // ranks that announced it
+  Place trouble_{.position = ~std::uint64_t{0}};  // the first that was found
   // The last call of the communicator that had the resources before.
   std::uint64_t earlier_ = 0;
   std::uint64_t earlier_calls_ = 0;

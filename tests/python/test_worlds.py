@@ -53,6 +53,7 @@ def test_worlds_that_had_faults_are_right(seed, ranks, steps):
         (3458853, 12, 80, ["--dropin"]),  # and so does rank 0, for which the others have waited
         (4207059, 4, 20, []),  # MPI refuses a call, and a rank waits long to compare calls
         (5184451, 12, 80, []),  # a rank lacks memory as it tells others of its host
+        (5955346, 12, 80, []),  # a rank hears of a failure before a call that others have ended
         (5068209, 12, 80, []),  # a rank stops, and others finalize without what it tells of blocks
         (5136835, 12, 80, []),  # a rank is late in each call, and 2 s late at the end
     ],

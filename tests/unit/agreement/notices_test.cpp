@@ -121,6 +121,29 @@ TEST(Notices, InAllOrdersOfEventsAllLearnOfTroubleAndTellTheTruth) {
   RecordProperty("worlds", static_cast<int>(worlds));
 }
 
+/// In the MPI library others may wait for this rank, in a call that ended on the one that failed.
+TEST(Notices, AFailureInALaterCallEndsNoEarlierOne) {
+  Notices notices;
+  notices.enter_call(1, 1);
+  notices.hear(1, {Notices::kFailed, {.position = 2, .call = 2}});
+  EXPECT_FALSE(notices.check());
+  notices.enter_call(2, 2);
+  EXPECT_EQ(notices.check(), "rank 1 failed in call 2");
+}
+
+/// Others may be in the call that the trouble is of.
+TEST(Notices, WhoFindsTroubleOfACallBeforeFailsInThatOne) {
+  Notices notices;
+  notices.enter_call(1, 1);
+  notices.enter_part(Notices::Part::plan, 7);
+  notices.enter_call(2, 2);
+  EXPECT_EQ(notices.failure().from.position, 2U);
+  notices.hear(1, {Notices::kAsk, {1, 1, Notices::Part::plan, 8}});
+  EXPECT_TRUE(notices.check());
+  EXPECT_EQ(notices.failure().from.position, 1U);
+  EXPECT_EQ(notices.failure().from.call, 1U);
+}
+
 /// The search finds the fault of a rank that forgets what it cannot answer yet.
 TEST(Notices, QuestionsAboutCallsToComeMustBeKept) {
   EXPECT_EQ(explore_notices(2, {{.all = false, .differs = 0}, {}}, {}).waiting, 0U);
