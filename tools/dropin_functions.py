@@ -237,7 +237,9 @@ def exchange(f: Function) -> str:
 
 
 PASSES: dict[str, Callable[[Function], str]] = {
-    "makes": lambda f: f"  return wrapped::made(comm, newcomm, {watched(f)});\n",
+    "makes": lambda f: (
+        f'  return wrapped::made(\n      comm, newcomm, "{f.lower}", {SITE},\n      {f.call});\n'
+    ),
     "apart": apart,
     "begins": lambda f: f"  return wrapped::duplicated(comm, {f.call});\n",
     "watched": lambda f: f"  return {watched(f)};\n",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <climits>
 #include <optional>
+#include <utility>
 
 #include "base/reproducible.hpp"
 #include "capi/mpi/calls.hpp"
@@ -154,14 +155,37 @@ int enter(const Call& call) {
   });
 }
 
-/// After a call of the new communicator's ranks alone.
-int made_by_ranks(MPI_Comm parent, std::uint64_t words, const MPI_Comm* newcomm, int code) {
-  if (code != MPI_SUCCESS || newcomm == nullptr || !is_active()) return code;
+/// Runs a call that makes a communicator, and names that. Where the program's error handler
+/// returns, MPICH says MPI_SUCCESS, and what the program had in `newcomm` is no new one.
+template <class Native, class Name>
+int making(MPI_Comm* newcomm, Native&& native, Name&& name) {
+  struct Variable {
+    MPI_Comm none, before, *place;
+    ~Variable() {
+      if (place != nullptr && *place == none) *place = before;
+    }
+  } variable{{}, {}, newcomm};
+  std::fill_n(reinterpret_cast<unsigned char*>(&variable.none), sizeof(MPI_Comm), 0x5a);
+  if (newcomm != nullptr) variable.before = std::exchange(*newcomm, variable.none);
+  const int code = native();
+  if (newcomm == nullptr || !is_active()) return code;
+  const bool is_there = code == MPI_SUCCESS && *newcomm != variable.none;
   (void)guarded(MPI_ERR_OTHER, [&] {
-    name_by_ranks(parent, words, *newcomm);
+    name(is_there ? *newcomm : MPI_COMM_NULL);
     return MPI_SUCCESS;
   });
   return code;
+}
+
+/// One of the new communicator's ranks alone.
+template <class Native>
+int made_by_ranks(MPI_Comm parent, std::uint64_t words, MPI_Comm* newcomm, Native&& native) {
+  return making(newcomm, native, [&](MPI_Comm made) { name_by_ranks(parent, words, made); });
+}
+/// One of all ranks of `comm`.
+template <class Native>
+int made_of(MPI_Comm comm, MPI_Comm* newcomm, Native&& native) {
+  return making(newcomm, native, [&](MPI_Comm made) { name_child(comm, made); });
 }
 
 /// After a call that all ranks waited in, within its record: what is done here is not the
@@ -322,27 +346,23 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
                    [&] { return bytes > 0 ? synchronised(comm, call()) : call(); });
 }
 
-int made(MPI_Comm comm, const MPI_Comm* newcomm, int code) {
-  if (is_active() && newcomm != nullptr) {
-    (void)guarded(MPI_ERR_OTHER, [&] {
-      name_child(comm, code == MPI_SUCCESS ? *newcomm : MPI_COMM_NULL);
-      return MPI_SUCCESS;
-    });
-  }
-  return code;
+int made(MPI_Comm comm, MPI_Comm* newcomm, const char* collective, const void* site,
+         int (*native)(const void*), const void* data) {
+  return made_of(comm, newcomm, [&] { return watched(comm, collective, site, native, data); });
 }
 
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm,
                       const void* site) {
   static const auto native = next("MPI_Comm_create_group", PMPI_Comm_create_group);
   const auto make = [&] { return native(comm, group, tag, newcomm); };
-  return made_by_ranks(comm, static_cast<std::uint64_t>(tag), newcomm, unrecorded(site, make));
+  return made_by_ranks(comm, static_cast<std::uint64_t>(tag), newcomm,
+                       [&] { return unrecorded(site, make); });
 }
 
-int made_apart(std::uint64_t tag, const MPI_Comm* newcomm, const void* site,
-               int (*native)(const void*), const void* data) {
-  const int code = unrecorded(site, [&] { return native(data); });
-  return made_by_ranks(MPI_COMM_WORLD, tag, newcomm, code);
+int made_apart(std::uint64_t tag, MPI_Comm* newcomm, const void* site, int (*native)(const void*),
+               const void* data) {
+  const auto make = [&] { return native(data); };
+  return made_by_ranks(MPI_COMM_WORLD, tag, newcomm, [&] { return unrecorded(site, make); });
 }
 
 std::uint64_t word_of(const char* tag) { return tag != nullptr ? fnv1a(std::string_view(tag)) : 0; }
@@ -356,13 +376,15 @@ int duplicated(MPI_Comm comm, int (*native)(const void*), const void* data) {
 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site) {
   static const auto native = next("MPI_Comm_dup", PMPI_Comm_dup);
-  const auto call = [&] { return made(comm, newcomm, native(comm, newcomm)); };
+  const auto make = [&] { return native(comm, newcomm); };
+  const auto call = [&] { return made_of(comm, newcomm, make); };
   return looked_at(comm, "comm_dup", -1, site, [&] { return synchronised(comm, call()); });
 }
 
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void* site) {
   static const auto native = next("MPI_Comm_split", PMPI_Comm_split);
-  const auto call = [&] { return made(comm, newcomm, native(comm, color, key, newcomm)); };
+  const auto make = [&] { return native(comm, color, key, newcomm); };
+  const auto call = [&] { return made_of(comm, newcomm, make); };
   return looked_at(comm, "comm_split", -1, site, [&] { return synchronised(comm, call()); });
 }
 

@@ -37,8 +37,9 @@ int alltoall(const void* sendbuf, Count sendcount, MPI_Datatype sendtype, void* 
 int comm_dup(MPI_Comm comm, MPI_Comm* newcomm, const void* site);
 int comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm, const void* site);
 
-/// After a call that makes a communicator; `newcomm` may be of a call that failed.
-int made(MPI_Comm comm, const MPI_Comm* newcomm, int code);
+/// A collective that makes a communicator, and that latecomer only looks at.
+int made(MPI_Comm comm, MPI_Comm* newcomm, const char* collective, const void* site,
+         int (*native)(const void*), const void* data);
 int comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm, const void* site);
 
 /// Calls of the MPI library by code that knows its arguments.
@@ -52,11 +53,16 @@ std::uint64_t word_of(const char* tag);
 std::uint64_t word_of(int tag);
 /// One that makes a communicator of ranks that need not have another one in common. `tag`: a word;
 /// 0: it has none.
-int made_apart(std::uint64_t tag, const MPI_Comm* newcomm, const void* site,
-               int (*native)(const void*), const void* data);
+int made_apart(std::uint64_t tag, MPI_Comm* newcomm, const void* site, int (*native)(const void*),
+               const void* data);
 template <class Native>
-int made_apart(std::uint64_t tag, const MPI_Comm* newcomm, const void* site, const Native& native) {
+int made_apart(std::uint64_t tag, MPI_Comm* newcomm, const void* site, const Native& native) {
   return made_apart(tag, newcomm, site, run<Native>, &native);
+}
+template <class Native>
+int made(MPI_Comm comm, MPI_Comm* newcomm, const char* collective, const void* site,
+         const Native& native) {
+  return made(comm, newcomm, collective, site, run<Native>, &native);
 }
 /// One that begins to duplicate a communicator.
 int duplicated(MPI_Comm comm, int (*native)(const void*), const void* data);

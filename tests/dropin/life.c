@@ -726,6 +726,7 @@ static int rooted_calls_on(MPI_Comm comm, int calls) {
 /* A communicator that ends within a block is gone at once, and with it what the program keeps. */
 static int rooted_calls_end(struct where at) {
   int mistakes = 0;
+  (void)at;
   int keyval = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_a_call, &keyval, NULL);
   for (int i = 0; i < 6; ++i) {
@@ -802,6 +803,38 @@ static int no_handler(struct where at) {
   MPI_Comm_free(&comm);
   return mistakes;
 }
+
+/* Where the program's error handler returns, MPICH's functions say that all is well: what the
+ * variable held before is no communicator that was made. */
+static int unmade(struct where at) {
+  int mistakes = 0;
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm child = MPI_COMM_NULL;
+  MPI_Comm_create_errhandler(handle, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm same = comm;
+  handled_errors = 0;
+  if (at.rank == 0) {
+    MPI_Comm_dup(MPI_COMM_NULL, &same);
+    MPI_Comm_create(MPI_COMM_NULL, MPI_GROUP_EMPTY, &same);
+    MPI_Comm_create_group(MPI_COMM_WORLD, MPI_GROUP_NULL, 0, &same);
+    WRONG_IF(handled_errors != 3);
+    memset(&same, 0, sizeof same);
+    MPI_Comm_split(MPI_COMM_NULL, 0, 0, &same);
+    WRONG_IF(handled_errors != 4);
+    same = comm;
+  }
+  WRONG_IF(same != comm);
+  for (int call = 0; call < 10; ++call) mistakes += check_sum(at, comm, call);
+  MPI_Comm_dup(comm, &child);
+  for (int call = 0; call < 10; ++call) mistakes += check_sum(at, child, call);
+  MPI_Comm_free(&child);
+  MPI_Comm_free(&comm);
+  MPI_Errhandler_free(&handler);
+  return mistakes;
+}
 #endif
 
 const struct named_case named_only_cases[] = {
@@ -809,6 +842,7 @@ const struct named_case named_only_cases[] = {
     {"rooted_calls_end", rooted_calls_end},
 #ifndef OMPI_MAJOR_VERSION
     {"no_handler", no_handler},
+    {"unmade", unmade},
     {"freed_handles", freed_handles},
 #endif
     {"long_sums", long_sums},

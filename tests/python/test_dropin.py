@@ -144,6 +144,14 @@ def test_no_communicator_gets_an_error_handler(name, algorithm):
     run_cases(name, 2, ["no_handler"], variables).check()
 
 
+@pytest.mark.parametrize("name", ["mpich", "abi"])
+@pytest.mark.parametrize("algorithm", ["auto", "ring"])
+def test_a_call_that_makes_no_communicator_names_none(name, algorithm):
+    variables = EVERYTHING | {"LATECOMER_ALGORITHM": algorithm}
+    job = run_cases(name, 3, ["unmade"], variables).check()
+    assert job.err == ""
+
+
 @both_families
 def test_threads(name):
     run_cases(name, 2, ["--threads", "threads", "reductions"], EVERYTHING).check()
