@@ -193,7 +193,7 @@ def test_the_report_names_program_command_date_and_line(program, tmp_path, capsy
     assert cli.run(["report", str(folder), "--budget", "30"]) == 0
     told = capsys.readouterr().out
     assert "in the allreduce of 1 MiB at step (app.c:4), where it comes last in 100 % of 30" in told
-    assert f"latecomer run --compare -- mpirun -n 3 {path}" in told
+    assert f"latecomer run --observe -- mpirun -n 3 {path}" in told
     assert "against this run, with Open MPI 4.1.4, " in told
     page = (folder / "report.html").read_text()
     date = time.strftime("%d %b %Y, %H:%M UTC", time.gmtime(Files.STARTED))
