@@ -70,7 +70,7 @@ def told_calls(trace: Trace, zero: float, ranks: int) -> list[list[Told]]:
 
 
 def faults_of(folder: Path, truth: dict) -> list[str]:
-    """What is wrong with the trace of a world."""
+    """The faults of a world's trace."""
     faulty = truth["faulty"]  # calls, or files of ranks, may be missing
     if not any(folder.glob("rank-*.trace")):
         return [] if truth["said"] or faulty else ["no trace, and nobody says why"]
@@ -100,10 +100,11 @@ def faults_of(folder: Path, truth: dict) -> list[str]:
             faults.append(f"rank {rank}: {len(own_told)} calls of {len(own)}")
             continue
         error = float(trace.clock_error[rank]) + WITHIN_S
-        if off and max(off) > error:
-            call = own_told[int(np.argmax(off))]
+        worst = int(np.argmax(off)) if off else 0  # NaN, a time that is not known, counts as such
+        if off and not off[worst] <= error:
+            call = own_told[worst]
             faults.append(f"rank {rank}: {call.name} from {call.enter:.9f} to {call.exit:.9f} is "
-                          f"off by {max(off):.3g} s, and not {error:.3g}")  # fmt: skip
+                          f"off by {off[worst]:.3g} s, and not {error:.3g}")  # fmt: skip
     mixed = [sorted(each) for each in steps.values() if len(each) > 1]
     faults += [f"calls of several steps are one: {each}" for each in mixed[:1]]
     path = folder.with_suffix(".json")  # with the drop-in library
@@ -113,7 +114,7 @@ def faults_of(folder: Path, truth: dict) -> list[str]:
 def other_waits(path: Path, trace: Trace) -> list[str]:
     """Where the summary of the job, which ranks make together as it ends, tells other waits.
 
-    Both know clocks with an error, by which each wait may differ.
+    Each knows clocks with an error, by which waits may differ.
     """
     summary = json.loads(path.read_text())
     if summary["skipped_s"] is not None:
@@ -126,14 +127,15 @@ def other_waits(path: Path, trace: Trace) -> list[str]:
     error = summary["clock_error_s"] + float(np.nanmax(trace.clock_error))
     off = np.abs(np.array(summary["waited_s"]) - traced.ranks.waiting).max()
     most = 2 * error * calls + WITHIN_S
-    return [f"waits of the summary are off by {off:.3g} s, and not {most:.3g}"] * int(off > most)
+    return [f"waits of the summary are off by {off:.3g} s, and not {most:.3g}"] * (not off <= most)
 
 
 def apart(right: TrueCall, told: Told) -> float:
     """By how many seconds the times of a call are off."""
     if right.name != told.name:
         return np.inf
-    return max(abs(right.enter - told.enter), abs(right.exit - told.exit))
+    apart = abs(right.enter - told.enter), abs(right.exit - told.exit)
+    return float(np.max(apart))
 
 
 def entry_apart(right: list[TrueCall], told: Told) -> float:

@@ -1,4 +1,4 @@
-// MPI_Init, MPI_Initialized and MPI_Finalize, and what takes calls between them that are not MPI's.
+// MPI_Init, MPI_Initialized and MPI_Finalize, and between them the calls that are not MPI's own.
 #include <atomic>
 #include <thread>
 

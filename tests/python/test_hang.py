@@ -34,7 +34,7 @@ def job_of(folder, ranks, absent, seed=1):
 
 
 def end(folder, seconds, code=None):
-    """What `latecomer run` notes at the end of the job, so long after its begin."""
+    """The note of `latecomer run` at the end of the job, so long after its begin."""
     (folder / NAME).write_text(json.dumps({"ended": Files.STARTED + seconds, "code": code}))
 
 

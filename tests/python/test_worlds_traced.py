@@ -9,7 +9,7 @@ from install_helpers import ROOT
 
 sys.path.insert(0, str(ROOT / "evidence"))
 
-from worlds_traced import check
+from worlds_traced import Told, TrueCall, apart, check
 
 WORLDS = ROOT / "build" / "release" / "worlds"
 SEED = 7  # ten ranks on nine hosts, whose clocks differ by seconds
@@ -54,8 +54,16 @@ def test_times_that_are_off_by_more_than_is_told_are_found(played, truth):
     call[5] -= 100_000_000
     assert "rank 5: " in found(played, truth)
     assert "is off by 0.1 s, and not " in found(played, truth)
-    # Of a world in which calls may be missing the entries are compared.
+    # Where calls may be missing the entries are compared.
     assert "rank 5: " in found(played, truth | {"faulty": True})
+
+
+@pytest.mark.parametrize("told", [float("nan"), 3.0])
+def test_a_time_that_is_not_known_is_no_right_one(told):
+    right = TrueCall(0, "bcast", 1, 1.0, 2.0)
+    assert not apart(right, Told("bcast", 0, 0, 1.0, told)) <= 0.5
+    assert not apart(right, Told("bcast", 0, 0, told, 2.0)) <= 0.5
+    assert apart(right, Told("bcast", 0, 0, 1.25, 2.0)) == 0.25
 
 
 def test_calls_that_are_missing_are_found(played, truth):

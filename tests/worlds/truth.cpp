@@ -1,4 +1,4 @@
-// What the traces of a world must tell.
+// The truth of a world, beside its traces.
 #include <fstream>
 
 #include "worlds/findings.hpp"

@@ -13,11 +13,11 @@ from ...base.printable import plain
 from ...base.units import seconds
 from ..trace.model import OTHER_CALLS as KINDS_OF_CALLS
 from ..trace.model import Hang, Trace, ranks_said
-from .blame import HALF, late_ranks, may_be_chance, one_place, place_of, stands_out, waiters
+from .blame import late_ranks, may_be_chance, one_place, place_of, stands_out, waiters
 from .events import OTHER_CALLS
 from .lateness import Lateness
 from .origin import Origin
-from .reason import Reason, reason_of
+from .reason import Reason, of_part, reason_of
 from .steps import teams
 from .stopped_ranks import remark as remark_on_stopped
 from .what_if import WhatIf
@@ -90,20 +90,9 @@ class Facts:
 
 def facts(found: Lateness, *, run_command: str = "") -> Facts:
     """What is known from a trace that was analysed."""
-    return with_reason(_facts(found, run_command), _outside(found))
-
-
-def _outside(found: Lateness) -> Floats | None:
-    """How ranks spent their time outside of MPI in the part of the run that is looked at.
-
-    A sample of the whole run tells it, if that part is most of the time that it is of.
-    """
-    whole = found.trace.outside
-    if whole is None or not len(whole):
-        return whole
-    part = found.ranks.run - found.ranks.waited - found.ranks.moved
-    share = np.clip(part / np.where(whole[:, 0] > 0, whole[:, 0], np.nan), 0.0, 1.0)
-    return whole * np.where(share >= HALF, share, np.nan)[:, None]
+    ranks = found.ranks
+    outside = of_part(found.trace.outside, ranks.run - ranks.waited - ranks.moved)
+    return with_reason(_facts(found, run_command), outside)
 
 
 def with_reason(told: Facts, outside: Floats | None) -> Facts:

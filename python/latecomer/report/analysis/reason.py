@@ -50,6 +50,17 @@ class Reason:
         return f"{'They' if late > 1 else 'It'} {told}{more}."
 
 
+def of_part(outside: Floats | None, part: Floats) -> Floats | None:
+    """The same as `outside` of reason_of(), in a part of the run that the sample is of.
+
+    `part`: by rank, the seconds outside of MPI in it. NaN where it is less than half of all.
+    """
+    if outside is None or not len(outside):
+        return outside
+    share = np.clip(part / np.where(outside[:, 0] > 0, outside[:, 0], np.nan), 0.0, 1.0)
+    return outside * np.where(share >= HALF, share, np.nan)[:, None]
+
+
 def reason_of(
     late: Sequence[int], outside: Floats | None, waiting: float, run: float, lateness: float = 0.0
 ) -> Reason | None:

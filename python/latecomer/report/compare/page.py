@@ -66,7 +66,7 @@ def _sides(change: Change) -> tuple[float, float]:
 
 
 def _cells(change: Change) -> list[pages.Cell]:
-    """Of `_HEAD`; without the noise if it is not known."""
+    """The cells under `_HEAD`; without the noise if it is not known."""
     before, after = _sides(change)
     noise = [] if change.noise is None else [pages.Cell(seconds(change.noise))]
     told = f"{'+' if change.seconds > 0 else '-' if change.seconds < 0 else ''}" \

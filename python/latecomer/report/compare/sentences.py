@@ -75,7 +75,7 @@ def _matters(found: Comparison, change: Change) -> bool:
 
 
 def _least(found: Comparison) -> str:
-    """Of the changes that are told. By chance without noise nothing is known to differ."""
+    """The least change that is told. Chance is named only where the noise is known."""
     chance = "" if found.run.noise is None else "more than chance and "
     return f"{chance}{100 * FLOOR:g} % of the run"
 

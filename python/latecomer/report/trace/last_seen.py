@@ -46,7 +46,7 @@ def _since(file: File) -> float:
 
 
 def doing(file: File) -> int:
-    """What the rank does; 0: nothing that may wait."""
+    """The kind of call that the rank is in; 0: none that may wait."""
     return int(file.header["doing"]) if file.header["turn"] else _NOTHING
 
 

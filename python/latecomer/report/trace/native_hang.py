@@ -30,7 +30,7 @@ def failed(files: Mapping[int, File], run: About) -> bool:
 
 
 def hang_of(files: Mapping[int, File], run: About) -> Hang | None:
-    """What ranks wait in; None: in nothing, or only for a short time."""
+    """The call that ranks wait in; None: they do not, or only for a short time."""
     left = {rank: file for rank, file in files.items() if not file.header["end"]}
     tails = {rank: Tail(file.path) for rank, file in files.items()}
     if not any(map(doing, left.values())) or not _read(tails, records=False):

@@ -56,7 +56,7 @@ class View:
 
     @property
     def earlier(self) -> bool:
-        """Whether it may have begun before `since`: of that time nothing is known."""
+        """True if it may have begun before `since`: nothing is known of that time."""
         return not self._absent and bool(self.now and self.now.facts.late and self.now.before)
 
     @property
