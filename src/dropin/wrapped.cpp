@@ -23,11 +23,13 @@
 namespace latecomer::wrapped {
 namespace {
 
-/// True if the MPI library gets all calls on the communicator, and nothing is recorded. MPI is
-/// asked nothing: it may be no communicator, for which MPI would call the program's error handler.
+/// True if the MPI library gets all calls on the communicator, and nothing is recorded: it has one
+/// rank, or ranks of another MPI_COMM_WORLD. MPI is asked nothing: it may be no communicator, for
+/// which MPI would call the program's error handler.
 bool is_left(MPI_Comm comm) {
-  return !fast_path.counts.load(std::memory_order_relaxed) && !used_last(comm) &&
-         !has_identity(comm);
+  if (used_last(comm)) return false;
+  const bool counts = fast_path.counts.load(std::memory_order_relaxed);
+  return counts ? name_of(comm) == 0 : !has_identity(comm);
 }
 
 /// True if the MPI library gets the call at once.
@@ -40,8 +42,7 @@ bool leaves(Count count, MPI_Datatype type) {
 bool leaves(Count part, MPI_Datatype type, MPI_Comm comm) {
   if (part > INT_MAX) return false;
   if (!is_active() || is_left(comm)) return true;
-  const Rank ranks = comm != MPI_COMM_NULL ? ranks_of(comm) : 1;
-  return ranks * bytes_of(part, type) < fast_path.min_bytes;
+  return ranks_of(comm) * bytes_of(part, type) < fast_path.min_bytes;
 }
 
 /// True if functions with counts of int would get a count that is none. Of the two counts MPI
@@ -51,16 +52,8 @@ bool exceeds_int(Count sendcount, Count recvcount) {
 }
 
 bool is_root(int root, MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL || is_left(comm)) return root == 0;
+  if (is_left(comm)) return root == 0;
   return rank_in(comm) == root && !has_two_groups(comm);  // there it is one of the other group
-}
-
-/// True if nobody can be waited for on the communicator, so that nothing is made for its calls.
-bool has_one_rank(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL || used_last(comm)) return false;
-  int ranks = 0;
-  UserCode::run([&] { return PMPI_Comm_size(comm, &ranks); });
-  return ranks == 1 && !has_two_groups(comm);
 }
 
 /// Runs a collective that has no record of its own.
@@ -76,7 +69,7 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
   std::optional<trace::TracedCall> call;
   (void)guarded(MPI_ERR_OTHER, [&] {
     CommState* const state = trace::is_recording() ? state_for_call(comm) : nullptr;
-    if (state == nullptr && comm != MPI_COMM_NULL && stamps::are_kept()) stamps::lose();
+    if (state == nullptr && stamps::are_kept()) stamps::lose();
     if (state == nullptr) return MPI_SUCCESS;
     if (state->intercommunicator) {
       ++state->stats.fallback_intercommunicator;
@@ -99,6 +92,7 @@ int traced(MPI_Comm comm, trace::Served served, const void* site, Begin&& begin,
 /// MPI_ROOT or MPI_PROC_NULL of an intercommunicator: MPI alone knows which arguments count.
 bool is_without_root(int root, MPI_Comm comm) { return root < 0 && !has_identity(comm); }
 int without_root(const Call& call) {
+  if (is_left(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
   const auto nothing = [](const auto& /*made*/, const CommState& /*state*/) {};
   return traced(call.comm, trace::Served::other, call.site, nothing, [&] { return call.native(); });
 }
@@ -108,7 +102,7 @@ template <class Describe, class Native>
 int left(Describe&& describe, Native&& native) {
   if (!fast_path.counts.load(std::memory_order_relaxed)) return native();
   const Call call = describe();
-  if (has_one_rank(call.comm)) return native();
+  if (is_left(call.comm)) return unrecorded(call.site, native);
   const auto begin = [&](auto& made, CommState& state) { made.emplace(state, call); };
   short_vector_calls.fetch_add(1, std::memory_order_relaxed);
   return traced(call.comm, trace::Served::short_vector, call.site, begin, native);
@@ -119,7 +113,7 @@ template <class Native>
 int looked_at(MPI_Comm comm, std::string_view collective, std::int64_t bytes, const void* site,
               Native&& native) {
   if (!is_active() || !fast_path.counts.load(std::memory_order_relaxed)) return native();
-  if (has_one_rank(comm)) return native();
+  if (is_left(comm)) return unrecorded(site, native);
   const auto begin = [&](auto& made, CommState& state) {
     made.emplace(state, collective, bytes, site);
   };
@@ -142,8 +136,8 @@ int observed(const Call& call) {
 }
 
 int enter(const Call& call) {
-  if (!is_active() || is_left(call.comm)) return call.native();
-  if (has_one_rank(call.comm)) return call.native();
+  if (!is_active()) return call.native();
+  if (is_left(call.comm)) return unrecorded(call.site, [&] { return call.native(); });
   if (fast_path.observes) return observed(call);
   const auto execute = [&] { return execute_in_order(call); };
   if (!messages::are_traced()) return communicate(call, execute);

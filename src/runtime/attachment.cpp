@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
-#include <set>
 
 #include "base/arithmetic.hpp"
 #include "base/error.hpp"
 #include "base/threads.hpp"
+#include "runtime/connection/identity.hpp"
 #include "runtime/connection/meeting.hpp"
 #include "runtime/connection/node_sharing.hpp"
 #include "runtime/connection/predecessors.hpp"
@@ -42,20 +43,24 @@ thread_local Last last;
 
 /// Communicators whose state was freed: delete functions of the program's own attributes may still
 /// make calls on them. A state attached then would never be freed, and MPICH would crash. A new
-/// communicator may get the handle of an old one, so the dying one is marked in its name.
+/// communicator may get the handle of an old one: the dying one has lost its identity, or, if it
+/// had none, is marked in its name.
 class Dying {
  public:
   void add(MPI_Comm comm) {
     const std::lock_guard hold(guard_);
-    handles_.insert(comm);
+    const bool is_marked = !lose_identity(comm);
+    handles_[comm] = is_marked;
+    if (!is_marked) return;
     const std::string name = name_in_mpi(comm);
     PMPI_Comm_set_name(comm, (name.substr(0, MPI_MAX_OBJECT_NAME - 2) + kMark).c_str());
   }
   [[nodiscard]] bool contains(MPI_Comm comm) {
     const std::lock_guard hold(guard_);
-    if (!handles_.contains(comm)) return false;
-    if (name_in_mpi(comm).ends_with(kMark)) return true;
-    handles_.erase(comm);
+    const auto found = handles_.find(comm);
+    if (found == handles_.end()) return false;
+    if (found->second ? name_in_mpi(comm).ends_with(kMark) : name_of(comm) == 0) return true;
+    handles_.erase(found);
     return false;
   }
 
@@ -63,7 +68,7 @@ class Dying {
   static constexpr char kMark = '\x7f';
 
   std::mutex guard_;
-  std::set<MPI_Comm> handles_;
+  std::map<MPI_Comm, bool> handles_;  // and whether they are marked
 };
 
 int free_state(MPI_Comm comm, int, void* state, void*) {

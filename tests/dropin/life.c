@@ -96,27 +96,33 @@ static int deleted_calls;
 
 static int delete_with_a_call(MPI_Comm comm, int keyval, void* value, void* extra) {
   struct where at;
+  char name[MPI_MAX_OBJECT_NAME];
+  int length = 0;
   (void)keyval;
   (void)value;
-  (void)extra;
   PMPI_Comm_rank(comm, &at.rank);
   PMPI_Comm_size(comm, &at.ranks);
   deleted_calls += 1 + 1000 * check_sum(at, comm, 3);
+  PMPI_Comm_get_name(comm, name, &length);
+  if (extra != NULL && strcmp(name, extra) != 0) deleted_calls += 1000;
   return MPI_SUCCESS;
 }
 
-/* A program's own attribute may make a last call on a communicator that is being freed. */
+/* A program's own attribute may make a last call on a communicator that is being freed, and sees
+ * the name that the program gave it. */
 static int attributes(struct where at) {
   int mistakes = 0;
   int keyval = MPI_KEYVAL_INVALID;
+  static char its_name[] = "grid";
   deleted_calls = 0;
-  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_a_call, &keyval, NULL);
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_with_a_call, &keyval, its_name);
   for (int i = 0; i < 40; ++i) {
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     if (i % 2 == 0) mistakes += check_sum(at, comm, i);
     MPI_Comm_set_attr(comm, keyval, NULL);
     if (i % 4 != 0) mistakes += check_sum(at, comm, i);
+    MPI_Comm_set_name(comm, its_name);
     MPI_Comm_free(&comm);
   }
   MPI_Comm_free_keyval(&keyval);
@@ -309,6 +315,10 @@ static int freed_handles(struct where at) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Comm_idup(MPI_COMM_WORLD, &made, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  mistakes += check_sum(at, made, 1);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   mistakes += check_sum(at, comm, 1);
   const MPI_Comm freed = comm;
@@ -325,13 +335,25 @@ static int freed_handles(struct where at) {
   WRONG_IF(!names("MPI_Bcast("));
   MPI_Gather(in, 1, MPI_INT, out, 1, MPI_INT, 0, freed);
   WRONG_IF(!names("MPI_Gather("));
+  MPI_Scatter(in, count, MPI_INT, out, count, MPI_INT, 0, freed);
+  WRONG_IF(!names("MPI_Scatter("));
+  MPI_Allgather(in, count, MPI_INT, out, count, MPI_INT, freed);
+  WRONG_IF(!names("MPI_Allgather("));
+  MPI_Reduce(in, out, 1, MPI_INT, MPI_SUM, -2, freed);
+  WRONG_IF(!names("MPI_Reduce("));
+  MPI_Scan(in, out, 1, MPI_INT, MPI_SUM, freed);
+  WRONG_IF(!names("MPI_Scan("));
   MPI_Alltoall(in, 1, MPI_INT, out, 1, MPI_INT, freed);
   WRONG_IF(!names("MPI_Alltoall("));
+  const MPI_Comm duplicate = made;
   MPI_Comm_dup(freed, &made);
   WRONG_IF(!names("MPI_Comm_dup("));
+  made = duplicate;
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
   MPI_Errhandler_free(&handler);
+  mistakes += check_sum(at, made, 3);
+  MPI_Comm_free(&made);
   return mistakes + check_sum(at, MPI_COMM_WORLD, 2);
 }
 #endif

@@ -131,10 +131,14 @@ def test_ranks_may_wait_asleep(name):
 
 
 @pytest.mark.parametrize("name", ["mpich", "abi"])
-@pytest.mark.parametrize("wait", ["auto", "sleep"])
-def test_errors_of_freed_handles_are_those_of_the_call(name, wait):
+@pytest.mark.parametrize(
+    "setting",
+    [{}, {"LATECOMER_WAIT": "sleep"}, {"LATECOMER": "observe"}, {"LATECOMER_TRACE": "{}/t"}],
+)
+def test_errors_of_freed_handles_are_those_of_the_call(name, setting, tmp_path):
     """The program's handler gets one error, which names the function that was called."""
-    run_cases(name, 2, ["freed_handles"], EVERYTHING | {"LATECOMER_WAIT": wait}).check()
+    setting = {variable: value.format(tmp_path) for variable, value in setting.items()}
+    run_cases(name, 2, ["freed_handles"], EVERYTHING | setting).check()
 
 
 @pytest.mark.parametrize("name", ["mpich", "abi"])

@@ -22,7 +22,9 @@ struct Named {
 
   std::uint64_t name;
   bool two_groups;
-  MPI_Comm handle = MPI_COMM_NULL;  // of one that handles() has
+  MPI_Comm handle = MPI_COMM_NULL;  // that handles() finds it by
+  bool is_sought = false;           // a duplicate, whose handle MPI has not told yet
+  bool is_lost = false;             // by lose_identity()
   std::atomic<std::uint64_t> children{0};
   std::mutex guard;
   std::map<std::uint64_t, std::uint64_t> of_groups;  // children by their ranks and words
@@ -34,11 +36,13 @@ class Handles {
  public:
   void add(MPI_Comm comm, Named* named) {
     const std::lock_guard hold(guard_);
+    if (std::exchange(named->is_sought, false)) --sought_;
     named->handle = comm;
     all_[comm] = named;
   }
-  void remove(const Named* named) {
+  void remove(Named* named) {
     const std::lock_guard hold(guard_);
+    if (std::exchange(named->is_sought, false)) --sought_;
     const auto found = all_.find(named->handle);
     if (found != all_.end() && found->second == named) all_.erase(found);
   }
@@ -47,8 +51,15 @@ class Handles {
     const auto found = all_.find(comm);
     return found != all_.end() ? found->second : nullptr;
   }
+  /// A duplicate that MPI has begun to make: MPI alone knows its handle, until it is found.
+  void seek(Named* named) {
+    named->is_sought = true;
+    ++sought_;
+  }
+  [[nodiscard]] bool are_all() const { return sought_ == 0; }
 
  private:
+  std::atomic<int> sought_{0};
   std::shared_mutex guard_;
   std::unordered_map<MPI_Comm, Named*> all_;
 };
@@ -60,7 +71,6 @@ struct Duplicate {
   std::uint64_t name = 0;
 };
 constinit thread_local Duplicate duplicate;
-std::atomic<bool> duplicates{false};  // there were some, whose handles MPI alone knows
 
 /// MPI copies the attributes of a communicator when a duplicate is begun.
 // NOLINTNEXTLINE(misc-const-correctness): MPI's signature
@@ -71,7 +81,7 @@ int hand_on(MPI_Comm, int, void*, void* parent, void* child, int* flag) {
       new (std::nothrow) Named(duplicate.name, static_cast<const Named*>(parent)->two_groups);
   *static_cast<void**>(child) = made;
   *flag = made != nullptr ? 1 : 0;
-  if (made != nullptr) duplicates = true;
+  if (made != nullptr) handles().seek(made);
   return MPI_SUCCESS;
 }
 
@@ -92,11 +102,13 @@ std::atomic<int> keyval_of_names{MPI_KEYVAL_INVALID};  // until MPI_COMM_WORLD i
 Named* find(MPI_Comm comm) {
   if (comm == MPI_COMM_NULL || keyval_of_names == MPI_KEYVAL_INVALID) return nullptr;
   Named* const known = handles().find(comm);
-  if (known != nullptr || !duplicates) return known;
+  if (known != nullptr || handles().are_all()) return known;
   void* found = nullptr;
   int flag = 0;
   PMPI_Comm_get_attr(comm, keyval_of_names, static_cast<void*>(&found), &flag);
-  return flag != 0 ? static_cast<Named*>(found) : nullptr;
+  if (flag == 0 || static_cast<const Named*>(found)->is_lost) return nullptr;
+  handles().add(comm, static_cast<Named*>(found));
+  return static_cast<Named*>(found);
 }
 
 void name(MPI_Comm comm, std::uint64_t name) {
@@ -170,6 +182,14 @@ Duplicating::~Duplicating() { duplicate = {}; }
 bool has_identity(MPI_Comm comm) {
   const Named* const named = find(comm);
   return named != nullptr && !named->two_groups;
+}
+
+bool lose_identity(MPI_Comm comm) {
+  Named* const named = find(comm);
+  if (named == nullptr) return false;
+  named->is_lost = true;
+  handles().remove(named);
+  return true;
 }
 
 std::optional<Identity> identity_of(MPI_Comm comm) {

@@ -52,5 +52,7 @@ struct Places {
 [[nodiscard]] std::optional<Identity> identity_of(MPI_Comm comm);
 /// True if identity_of() knows it.
 [[nodiscard]] bool has_identity(MPI_Comm comm);
+/// From now on nothing is known of the communicator, which is being freed. False: nothing was.
+bool lose_identity(MPI_Comm comm);
 
 }  // namespace latecomer
