@@ -26,7 +26,9 @@ from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.reason import BLOCKED, Reason
 from latecomer.report.analysis.remedies import REMEDIES
 from latecomer.report.trace import Words, read
+from latecomer.report.trace.model import Hang
 from scenes_helpers import ROOT
+from test_table import overlaps
 from trace_helpers import arrivals_and_exits, group_of, made_up, trace_of
 
 KINETO = Path(__file__).parent / "kineto"
@@ -96,6 +98,27 @@ def test_the_remedy_and_the_verdict_follow_the_finding(changes, key, says):
     assert finding(known) == key
     assert verdict(known).startswith(says)
     assert answer_of(known).next.lower().startswith(REMEDIES[key].do)
+
+
+def test_of_many_ranks_that_have_not_come_some_are_told():
+    hang = Hang("", range(9), "call 7 of world, allreduce", "ranks 9 and 10 wait",
+                [f"was last seen at {rank}" for rank in range(9)])  # fmt: skip
+    where = answer_of(replace(COMMON, ranks=11, late=[*range(9)], hang=hang)).where
+    *some, rest = where.split("; ")
+    assert some[0] == "Rank 0 was last seen at 0"
+    assert rest == f"{9 - len(some)} more have not come."
+    assert 1 < len(some) < 9
+
+
+@pytest.mark.parametrize(("changes", "told"), [
+    ({"skipped_s": 0.3}, "Without the first call, where ranks waited 300 ms more."),
+    ({"told": 2000, "sampled_from": 12_345, "hosts": ["a", "b"], "cost_s": [0.0, 0.0],
+      "equal_calls": [0.0, 0.0], "waited_s": [0.0, 0.0], "places": [], "clock_error_s": 0.0},
+     "By a sample: 2,000 of 12,345 calls."),
+])  # fmt: skip
+def test_a_summary_says_of_which_calls_it_is(changes, told):
+    assert told in facts_of_job(JOB | changes).remarks
+    assert told not in facts_of_job(JOB).remarks
 
 
 @pytest.mark.parametrize(("folder", "run", "ends"), [
@@ -211,6 +234,18 @@ def test_a_first_call_that_dominates_is_left_out(by, calls, skipped):
         assert found.run_seconds == pytest.approx(39 * 0.033, rel=0.1)
 
 
+def test_of_a_long_trace_the_first_call_is_looked_at_alone(monkeypatch):
+    monkeypatch.setattr("latecomer.report.trace.model._ELEMENTS", 16)  # many stretches
+    assert cut.analysed(first_late(3.0)).skipped == 1
+
+
+def test_of_a_part_of_the_time_collectives_that_others_complete_are_those_in_it(tmp_path):
+    trace = overlaps(tmp_path)
+    entered = trace.overlapping[0].arrival.min(axis=1)
+    part = cut.between(trace, float(entered[2]), float(entered[7]))
+    assert part.overlapping[0].sequence.tolist() == [2, 3, 4, 5, 6]
+
+
 def test_calls_can_be_left_out_by_number_and_time():
     trace = first_late(3.0)
     assert sum(group.complete for group in cut.analysed(trace, skip=5).groups) == 35
@@ -254,6 +289,11 @@ def in_turn(calls, ranks, step=1):
 def test_who_is_last_can_be_forecast(last, ago, usable):
     found = repeats(last.astype(np.int32), max(8, int(last.max()) + 1))
     assert found.usable is usable
+    if usable:
+        assert found.words() == {
+            0: "which rank is last moves on by as many ranks each time",
+            1: "the rank that was last is so again in the next such call",
+        }.get(ago, f"the rank that was last is so again {ago} such calls later")
     assert ago in (None, found.ago)
 
 

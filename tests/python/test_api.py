@@ -318,3 +318,9 @@ def test_the_signature_names_every_argument(function, more):
 def test_only_public_names_are_listed():
     names = [name for name in dir(latecomer) if not name.startswith("__")]
     assert set(names) == {*latecomer.__all__, *latecomer._HOME, "mpi", "torch"} - {"__version__"}
+
+
+def test_packages_for_other_libraries_are_loaded_when_asked_for(monkeypatch):
+    monkeypatch.setattr(latecomer, "import_module", lambda *words: words)
+    for name in ("mpi", "torch"):
+        assert latecomer.__getattr__(name) == (f".{name}", "latecomer")

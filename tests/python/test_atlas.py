@@ -293,3 +293,10 @@ def test_without_pyarrow_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(AtlasError, match="pyarrow; pip install pyarrow"):
         read(tmp_path / "some.parquet")
+
+
+def test_a_file_that_is_too_long_is_refused(tmp_path, monkeypatch):
+    file = written(tmp_path)
+    monkeypatch.setattr("latecomer.atlas.file._MOST_BYTES", 100)
+    with pytest.raises(AtlasError, match="no whole file of the atlas: bytes: over 100; name a fi"):
+        read(file)

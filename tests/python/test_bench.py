@@ -15,6 +15,7 @@ from bench_helpers import QUICK, TWO, run
 from latecomer.core.compiled import core
 from latecomer.lab.bench import job, places
 from latecomer.lab.cluster import LabError, LabSpec
+from latecomer.lab.results.samples import SampleError
 from latecomer.lab.results.statistics import COLUMNS, limit_of
 from latecomer.launch import program
 from latecomer.launch.mpi import short_library
@@ -434,3 +435,51 @@ def test_progress_reads_what_was_added_to_the_samples(tmp_path):
     assert lines() == 2
     file.write_text("xxxxx\nd\n")  # what was read is not read again
     assert lines() == 4
+
+
+def test_many_fast_links_are_warned_of(monkeypatch, capsys):
+    monkeypatch.setattr(places.program, "of_any", lambda *_: Path("latecomer_bench_openmpi"))
+    monkeypatch.setattr(places.cluster, "run", lambda *_args, **_more: 0)
+    for nodes, warned in ((2, False), (200, True)):
+        place = places.LabPlace(LabSpec(nodes, 10_000_000 if nodes == 2 else 10**10), None)
+        assert place.run([], None) == 0
+        assert ("see latecomer lab check" in capsys.readouterr().err) == warned
+
+
+def test_ranks_that_share_a_link_have_no_bound(monkeypatch):
+    monkeypatch.setattr(places.program, "of_any", lambda *_: Path("latecomer_bench_openmpi"))
+    place = places.LabPlace(LabSpec(2, 200_000_000, per_node=2), None)
+    assert place.limit(SimpleNamespace()) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "per_node", "spread"),
+    [("local", 1, "single-node"), ("lab", 1, "one-per-node"), ("lab", 2, "any")],
+)
+def test_rules_learn_how_the_ranks_lie(monkeypatch, name, per_node, spread):
+    found = SimpleNamespace(name=name)
+    monkeypatch.setattr(places, "find_place", lambda *_args, **_more: found)
+    assert places.place_of(None, 4, None, per_node, None, None, []) == (found, spread)
+
+
+@pytest.mark.parametrize(
+    ("variable", "built", "family"),
+    [("OMPI_COMM_WORLD_RANK", "", "openmpi"), ("MPI_LOCALRANKID", "", "mpich"),
+     ("", "mpich", "mpich"), ("", "", "openmpi")],
+)  # fmt: skip
+def test_the_job_tells_its_library(monkeypatch, variable, built, family):
+    monkeypatch.setattr(places, "variable", lambda name: "0" if name == variable else None)
+    monkeypatch.setattr(places.program, "find", lambda name: name == built)
+    assert places._family_of_job() == family
+
+
+def test_a_vector_that_parts_do_not_divide_is_rounded_up(fake):
+    words = ["--collective", "allgather", "--algorithms", "native,ring"]
+    result = run("--place", "inherit", *QUICK[:-2], *words, "--count", "10")
+    assert "12 numbers in the vector instead of 10: 4 a rank" in result.stderr
+    assert given(fake)["--count"] == "12"
+
+
+def test_a_program_that_ends_well_without_samples_is_an_error(tmp_path):
+    with pytest.raises(SampleError):
+        job._read(tmp_path / "absent", None)

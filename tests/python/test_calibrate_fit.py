@@ -1,10 +1,12 @@
 """The fit: a known network's times give that network back, within the intervals."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from latecomer.core.compiled import core
+from latecomer.lab.calibrate import costs
 from latecomer.lab.calibrate.fit import findings, fit
 from latecomer.lab.calibrate.measured import Measured, read
 from latecomer.lab.results.samples import SampleError
@@ -112,6 +114,13 @@ def test_the_model_that_fits_is_said_to_fit(tmp_path):
     said = findings(fit(written(tmp_path, drawn(1))))
     assert said[0].startswith("the model fits")
     assert not [text for text in said if "token bucket" in text]
+
+
+def test_without_long_messages_or_a_rate_there_is_no_burst():
+    sizes = np.array([1, 4 * costs.LONG])
+    for until, beta in ((1, 1e-9), (2, 0.0)):
+        rested = SimpleNamespace(sizes=sizes[:until])
+        assert costs.burst(SimpleNamespace(curves={"rested": rested}), {"beta": beta}) == 0.0
 
 
 def test_a_burst_is_found_and_told(tmp_path):

@@ -346,3 +346,35 @@ def test_streams_may_be_closed(closed):
     assert done.stdout.endswith("the code is 0\n")
     assert done.stderr == ""
     assert ("recursive_doubling" in done.stdout) is (">&-" not in closed.replace("2>&-", ""))
+
+
+def test_a_result_that_cannot_be_printed_is_an_error(monkeypatch, capsys):
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        monkeypatch.setattr(sys, "stdout", full)
+        assert cli.run(["version"]) == 1
+        monkeypatch.undo()
+    assert "cannot read or write standard output: No space left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("columns", "width"), [(0, 40), (30, 40), (77, 77)])
+def test_a_table_is_as_wide_as_its_terminal(monkeypatch, columns, width):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((columns, 9)))
+    assert output._width(sys.__stdout__) == width
+
+
+def test_a_terminal_that_does_not_tell_its_width_has_the_usual_one(monkeypatch, tmp_path):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    with (tmp_path / "file").open("w") as no_terminal:
+        assert output._width(no_terminal) == output._USUAL
+
+
+def test_only_a_terminal_gets_a_bar(monkeypatch):
+    assert isinstance(output.progress_bar(), output.Lines)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert not isinstance(output.progress_bar(), output.Lines)
+
+
+def test_many_choices_of_a_parameter_break_at_spaces(capsys):
+    _, out, _ = run(capsys, "algorithms", "nodes", "--collective", "bcast")
+    assert "among=binomial | flat | linear" in " ".join(out.split())

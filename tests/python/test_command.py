@@ -270,6 +270,16 @@ def test_every_deadline_is_a_time():
     assert kinds == {Seconds}
 
 
+@pytest.mark.parametrize("text", ["", "soon", "1..5s", "--3", "5d", "0", "0.09s", "200000m"])
+def test_what_is_no_time_is_refused(text):
+    given = next(each for _, verb in COMMANDS.verbs() for each in parameters(verb)
+                 if each.type is Seconds)  # fmt: skip
+    with pytest.raises(
+        UsageError, match=f"'{text}'; give seconds or a time with its unit, from 0.1"
+    ):
+        given.read(text)
+
+
 @pytest.mark.parametrize("columns", ["0", "1", "5", "30"])
 def test_help_is_printed_on_any_terminal(columns, monkeypatch, capsys):
     from latecomer import cli

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -159,7 +160,41 @@ def test_other_numbers_of_calls_are_said():
                for each in sentences.remarks(found))  # fmt: skip
 
 
+NO_SIDE = SimpleNamespace(rank=np.zeros(0, np.int32))
+
+
+@pytest.mark.parametrize(("of_trace", "of_found", "told"), [
+    ({"clock_error": np.array([0, np.inf, 0, 0])}, {},
+     "the clocks of some ranks of made up are not comparable: waiting means nothing"),
+    ({"messages": SimpleNamespace(send=NO_SIDE, receive=NO_SIDE)}, {},
+     "some runs were traced without messages: waiting for these counts as computation"),
+    ({}, {"skipped": 0.5}, "the first call is left out of some runs, and not of others"),
+])  # fmt: skip
+def test_runs_that_cannot_be_compared_in_all_are_said_to_be_such(of_trace, of_found, told):
+    one, other = run_of_work(work()), run_of_work(work(more=1.0))
+    found = compared([one], [other])
+    assert list(sentences.remarks(found)) == []
+    odd = replace(other.found, trace=replace(other.found.trace, **of_trace), **of_found)
+    assert list(sentences.remarks(replace(found, after=[replace(other, found=odd)]))) == [told]
+
+
+def test_of_a_run_in_which_nobody_can_be_named_it_is_said_why():
+    one, other = run_of_work(work()), run_of_work(work(more=1.0))
+    unknown = replace(other, facts=replace(other.facts, late=[], unknown="files are missing"))
+    told = sentences.said(compared([one], [unknown])).who
+    assert "not known (files are missing)" in told
+
+
 # ---- the command
+
+
+def test_the_command_prints_remarks_before_the_answer(tmp_path, capsys):
+    whole = Files(4).write(tmp_path / "whole", *loop(work()))
+    short = Files(4).write(tmp_path / "short", *loop(work()[:60]))
+    assert run(["report", str(whole), str(short)]) == 0
+    told = capsys.readouterr()
+    assert "latecomer: numbers of calls differ: 100 before and 60 after of allreduce" in told.err
+    assert "numbers of calls differ" not in told.out
 
 
 @pytest.fixture
@@ -338,3 +373,22 @@ def test_its_json_has_the_comparison_of_traces(jobs, tmp_path, capsys):
     assert all(own.report is None for own, _ in wishes)  # no run writes there
     assert value["traces"]["noise_known"]
     assert [len(value["traces"][side]) for side in ("before", "after")] == [2, 1]
+
+
+def test_traces_that_cannot_be_compared_leave_the_times(jobs, tmp_path, monkeypatch, capsys):
+    _, command, program = jobs
+    once = turns.__globals__["run_once"]
+
+    def without_a_trace(command, own, **words):
+        ended = once(command, own, **words)
+        if own.trace.name == "with-2":
+            for path in own.trace.iterdir():
+                path.write_bytes(b"")
+        return ended
+
+    monkeypatch.setitem(turns.__globals__, "run_once", without_a_trace)
+    assert run([*command, *program]) == 0
+    told = capsys.readouterr()
+    assert re.search(r"the traces are not compared: .*with-2.*none of 4", told.err)
+    assert "time:" not in told.out
+    assert "with latecomer" in told.out

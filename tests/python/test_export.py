@@ -226,6 +226,17 @@ def test_what_cannot_be_said_is_named(tmp_path, form, collective, alg, reason):
     assert reason in said
 
 
+@pytest.mark.parametrize(
+    ("form", "theirs"),
+    [(JSON_, "scatter_allgather_ring"), (CSEL, "scatter_ring_allgather")],
+)
+def test_the_second_part_of_a_broadcast_is_a_ring_by_default(tmp_path, base, form, theirs):
+    file = file_of(tmp_path, {"bcast": [{"rules": [rule("scatter_allgather")]}]})
+    text, found = forms.export(file, forms.FORMS[form], 0, 1, base)
+    assert (found.rules, found.left) == (1, [])
+    assert theirs in text
+
+
 def test_nodes_are_a_condition_in_one_form_only(tmp_path):
     node = {"comm_rank_distribution": "single-node"}
     assert len(left_of(tmp_path, TEXT, "allreduce", "ring", **node).left) == 2
@@ -257,6 +268,17 @@ def test_export_refuses(capsys, tmp_path, words, message):
     assert cli.run([*asked, *words]) in (1, 2)
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_export_answers_scripts(capsys, tmp_path):
+    file_of(tmp_path, {"allreduce": [{"rules": [rule("ring"), rule("sorted_linear_tree")]}]})
+    out = tmp_path / "out"
+    asked = ["rules", "export", str(tmp_path / "rules.json"), "--output", str(out), "--json"]
+    assert cli.run([*asked, "--format", TEXT]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["file"], told["rules"]) == (str(out), 1)
+    assert told["use"].endswith(str(out))
+    assert "sorted_linear_tree" in told["left_out"][0]
 
 
 def test_a_file_that_says_nothing_is_not_written(capsys, tmp_path):

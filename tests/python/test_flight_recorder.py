@@ -305,6 +305,14 @@ def test_what_an_entry_says_wrongly_beside_does_not_matter(tmp_path, change):
     check(read(store(tmp_path, dumps)))
 
 
+@pytest.mark.parametrize("odd", [None, 7, "ranks", [0, 1]])
+def test_a_group_of_which_nothing_is_listed_does_not_matter(tmp_path, odd):
+    dumps = job()
+    for each in dumps:
+        each["pg_config"] = {"odd": odd, **each["pg_config"]}
+    check(read(store(tmp_path, dumps)))
+
+
 def test_a_file_without_its_end_does_not_tell_who_has_not_come(tmp_path):
     dumps = job(timed=False)
     for each in dumps:

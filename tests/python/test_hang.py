@@ -14,7 +14,7 @@ from latecomer.report.trace import native_hang, read
 from latecomer.report.trace.about import NAME
 from latecomer.report.trace.left_out import LeftOut
 from latecomer.report.trace.stuck import LONG_S
-from trace_helpers import Files, append
+from trace_helpers import ZERO, Files, append
 from watch_helpers import Job, loop, steps
 
 STEP = 150  # from which on the ranks are elsewhere
@@ -198,6 +198,23 @@ def test_a_call_to_which_all_came_hangs(other, tmp_path, capsys):
         if other
         else f"The job hangs: ranks 0, 1 and 2 wait in allreduce, {call}, to which all have come."
     )
+
+
+@pytest.mark.parametrize(("other", "said"), [
+    (True, "call 150 of MPI_COMM_WORLD is a different collective on different ranks, native by rank"
+           " 0, allreduce by ranks 1 and 2"),
+    (False, "ranks 0, 1 and 2 wait in allreduce, call 150 of MPI_COMM_WORLD, to which all have "
+            "come"),
+])  # fmt: skip
+def test_of_a_call_that_a_rank_has_just_entered_it_is_not_said_that_it_hangs(tmp_path, other, said):
+    folder = tmp_path / "trace"
+    begin = job_of(folder, 3, [])
+    patch(folder, 2, since=ZERO + round(1e9 * (begin + 10)))
+    if other:
+        patch(folder, 0, doing_name=4)  # a text of the file
+    end(folder, begin + 15)
+    found = read(folder).hang
+    assert (found.said, found.certain) == (said, False)
 
 
 def test_of_several_communicators_that_counts_whose_rank_waits_nowhere(tmp_path):

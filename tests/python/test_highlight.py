@@ -210,3 +210,20 @@ def test_those_who_are_fastest_less_often_are_told_in_one_line():
     )
     rows = [r for p in range(2, 9) for r in crowd(lambda n, d, p=p: 1.0 if winner[p, d] == n else 2.0, "abcdefg", p)]  # fmt: skip
     assert "<li>less often: f in 2, g in 2</li>" in html.page(rows, USED)
+
+
+def test_what_was_not_run_has_no_time():
+    rows = [row("a", ranks=2), row("a", ranks=4), row("b", ranks=4)]
+    line, _ = sweep_table.table_lines(rows)
+    assert line.rows["b"] is None
+    told = text_of(sweep_table.rich_table(rows, 200), 200).splitlines()
+    assert [each.split() for each in told[2:4]] == [["2", "4.00", "8.00"],
+                                                    ["4", "4.00", "8.00", "8.00"]]  # fmt: skip
+    assert "<td class=best>8.00</td><td></td></tr>" in page_of(rows)
+
+
+def test_nobody_is_fastest_where_nothing_was_timed():
+    rows = [row("a", ranks=ranks, after_last_ms=None) for ranks in (2, 4)]
+    assert [line.fastest for line in sweep_table.table_lines(rows)] == [{}, {}]
+    told = text_of(sweep_table.rich_table(rows, 10), 40).splitlines()
+    assert {"2", "4"} <= {each.strip() for each in told}

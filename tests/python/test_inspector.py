@@ -10,7 +10,7 @@ from inspector_helpers import line, store
 from kineto_helpers import remark
 from latecomer.cli import run
 from latecomer.report.analysis.lateness import analyse
-from latecomer.report.trace import TraceError, inspector, read
+from latecomer.report.trace import TraceError, files, inspector, read
 
 CALLS, RANKS, LATE = 12, 4, 2
 
@@ -246,6 +246,40 @@ def test_a_group_of_more_ranks_than_memory(tmp_path):
     assert read(stored(tmp_path / "few", lines)).ranks == 1 << 20
     with pytest.raises(TraceError, match="calls by members"):
         read(stored(tmp_path / "many", many))
+
+
+@pytest.mark.parametrize(("own", "words"), [
+    ([(0, {"pid": 100})], "communicators of which the files of some ranks are missing (1)"),
+    ([(0, {"pid": 100}), (1, {"pid": 100})], "communicators of processes that are several ranks"),
+])  # fmt: skip
+def test_a_communicator_whose_processes_are_not_known_is_left_out(tmp_path, own, words):
+    lines = job()
+    for rank, more in own:
+        lines[0] += [line(rank, at, 1e-3, ranks=2, communicator="0x1", **more) for at in range(3)]
+    trace = read(stored(tmp_path, lines))
+    check(trace)
+    assert "0x1" in remark(trace, words)
+
+
+def test_ranks_that_are_in_no_large_communicator_come_behind_it(tmp_path):
+    lines = [*job(), []]
+    for place, rank in enumerate((3, 4)):
+        lines[rank] += [line(place, at, 1e-3 * (1 + place), ranks=2, communicator="0x1",
+                             pid=100 + rank) for at in range(3)]  # fmt: skip
+    trace = read(stored(tmp_path, lines))
+    assert [group.members.tolist() for group in trace.groups] == [[0, 1, 2, 3], [3, 4]]
+    assert analyse(trace).ranks.last.tolist() == [0, 0, CALLS, 3, 0]
+
+
+def test_text_is_unpacked_up_to_a_multiple_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "FREE_BYTES", 1 << 20)
+    folder = stored(tmp_path, job())
+    with gzip.open(folder / "gpu9-pid9.log.gz", "wb") as file:
+        for _ in range(8):
+            file.write(b" " * (1 << 20))
+    trace = read(folder)
+    check(trace)
+    assert "100 times" in remark(trace, "ends of files, which cannot be read (1)")
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_CALLS", 3), ("MOST_KINDS", 0)])

@@ -1,8 +1,10 @@
 """The emulated cluster: right answers about it, right behaviour in it, nothing left of it."""
 
+import importlib
 import itertools
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab_helpers import MBIT, SMALL, call, command, environment
+from latecomer import cli
 from latecomer.lab import cluster
 from latecomer.lab.cluster import check as check_function
 from latecomer.lab.cluster import kernel, privilege, topology
@@ -17,12 +20,20 @@ from latecomer.launch import mpi, processes
 from mpi_helpers import FAMILIES, compiled, fake_launcher, installed, wait_until
 from scenes_helpers import ROOT
 
+enter = importlib.import_module("latecomer.lab.cluster.enter")  # the package has a function so
+
 # ---- what is asked for
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("200mbit", 200 * MBIT), ("1gbit", 10**9), ("2.5GBit", 2_500_000_000), ("1000000", MBIT)],
+    [
+        ("200mbit", 200 * MBIT),
+        ("1gbit", 10**9),
+        ("2.5GBit", 2_500_000_000),
+        ("1000000", MBIT),
+        ("1000001", 1_000_001),
+    ],
 )
 def test_rates_are_read(text, expected):
     assert cluster.parse_rate(text) == expected
@@ -159,6 +170,113 @@ def test_each_refusal_has_its_remedy(monkeypatch, message, sysctl, contained, re
     monkeypatch.setattr(privilege, "_in_container", lambda: contained)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert remedy in privilege._remedy(message)
+
+
+def test_namespaces_that_hang_are_told_of(monkeypatch):
+    def hang(command, limit, _env):
+        raise subprocess.TimeoutExpired(command, limit)
+
+    monkeypatch.setattr(privilege.processes, "finished", hang)
+    with pytest.raises(cluster.LabError, match=r"namespaces hangs: .* s; see the kernel's log"):
+        privilege._probe(["unshare"])
+
+
+@pytest.mark.parametrize("kind", ["", "podman"])
+def test_a_container_is_known_by_its_variable(monkeypatch, kind):
+    monkeypatch.setattr(privilege.Path, "exists", lambda _: False)
+    monkeypatch.setattr(privilege, "variable", lambda _: kind or None)
+    assert privilege._in_container() == bool(kind)
+
+
+def test_a_setting_that_the_kernel_lacks_is_empty():
+    assert privilege._sysctl("kernel/ostype") == "Linux"
+    assert privilege._sysctl("kernel/no_such_setting") == ""
+
+
+def test_a_refused_bind_names_its_target(tmp_path):
+    with pytest.raises(OSError, match=re.escape(f"({tmp_path / 'there'})")) as error:
+        kernel.bind(str(tmp_path / "absent"), tmp_path / "there")
+    assert error.value.errno
+
+
+def test_a_lab_that_the_kernel_refuses_is_told_of(monkeypatch):
+    monkeypatch.setattr(topology.kernel, "mount", refused_mount)
+    with pytest.raises(cluster.LabError, match="cannot build the lab: .*no tmpfs; report this"):
+        topology.build(cluster.LabSpec(**SMALL))
+
+
+def test_a_lab_can_do_without_its_interfaces_in_sys(monkeypatch, tmp_path):
+    (tmp_path / "latecomer").mkdir()
+    monkeypatch.setattr(topology, "RUN", tmp_path)
+    monkeypatch.setattr(topology.kernel, "mount", refused_mount)
+    topology._show_interfaces()
+    assert (tmp_path / "latecomer" / "sys").is_dir()
+
+
+def test_a_kernel_without_ipv6_is_as_good(monkeypatch):
+    tried = []
+
+    def absent(path, _text):
+        tried.append(str(path))
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(topology.Path, "write_text", absent)
+    topology._disable_ipv6()
+    assert tried == ["/proc/sys/net/ipv6/conf/default/disable_ipv6"]
+
+
+def refused_mount(kind, _target):
+    raise OSError(1, f"no {kind}")
+
+
+def test_a_tool_that_fails_while_building_is_quoted(monkeypatch, tmp_path):
+    failing = fake_launcher(tmp_path, "ip", "")
+    failing.write_text("#!/bin/sh\necho 'RTNETLINK answers:  File exists' >&2\nexit 2\n")
+    monkeypatch.setattr(topology, "tool", lambda name: str(tmp_path / name))
+    said = "'ip' failed while building switch: RTNETLINK answers: File exists; run 'latecomer lab"
+    with pytest.raises(cluster.LabError, match=said):
+        topology._batch("ip", "switch", [])
+
+
+def test_a_lab_that_hangs_is_killed():
+    inside = subprocess.Popen(["sleep", "600"])
+    with pytest.raises(cluster.LabError, match="hangs and was killed: 0.01 s; see the kernel's"):
+        enter._wait(inside, 0.01)
+    assert inside.returncode == -signal.SIGKILL
+
+
+def test_a_child_that_ignores_the_request_to_end_is_killed(monkeypatch):
+    monkeypatch.setattr(processes, "_GRACE_S", 0.05)
+    deaf = "trap '' TERM; echo deaf; while :; do read -r _; done"
+    child = subprocess.Popen(["sh", "-c", deaf], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    assert child.stdout.readline() == b"deaf\n"
+    processes.stop(child)
+    assert child.returncode == -signal.SIGKILL
+    assert processes.name_of(child.pid) == "?"
+
+
+def test_a_lab_that_dies_without_an_answer_tells_its_exit_code():
+    with pytest.raises(cluster.LabError, match="without an answer: exit code 137; see the mess"):
+        enter._read_answer("", -signal.SIGKILL)
+
+
+@pytest.mark.parametrize("slow", [None, "the machine carries half"])
+def test_what_a_check_finds_is_a_table(monkeypatch, capsys, slow):
+    found = cluster.CheckResult(
+        "2 nodes", 2, 200 * MBIT, 131072, "reno", "cubic", 5e9, {"Open MPI": True, "MPICH": False},
+        190e6, 189e6, 188e6, 187e6, 186.04e6, 90e-6, 100e-6, 110e-6, 8.0, slow,
+    )  # fmt: skip
+    monkeypatch.setattr(cluster, "check", lambda _spec: found)
+    assert cli.run(["lab", "check", "--nodes", "2", "--rate", "200mbit"]) == (1 if slow else 0)
+    lines = capsys.readouterr().out.splitlines()
+    rows = {line[:30].rstrip(): line[31:] for line in lines}
+    assert rows["congestion control in force"] == "reno; in a host cubic"
+    assert rows["goodput, one way"] == "189.0 Mbit/s"
+    assert rows["goodput, all 2 links at once"] == "187.0 Mbit/s (slowest 186.0 Mbit/s)"
+    assert rows["round trip, median [quartiles]"] == "100 µs [90-110]"
+    assert rows["in a host, Open MPI"] == "memory"
+    assert rows["in a host, MPICH"] == "TCP on the loopback"
+    assert rows["verdict"] == (f"too slow: {slow}" if slow else "as asked for")
 
 
 def test_a_real_limit_on_namespaces_is_reported(namespaces):

@@ -169,6 +169,24 @@ def test_a_file_that_is_cut(tmp_path):
             assert trace.calls
 
 
+def test_of_a_damaged_file_the_calls_before_the_damage_are_read(tmp_path):
+    folder = written(tmp_path, *arrivals_and_exits(200, 2), together=False)
+    path = folder / "rank1.sqlite"
+    path.write_bytes(path.read_bytes()[:-4096] + b"\xff" * 4096)
+    trace = read(folder)
+    assert 10 < analyse(trace).ranks.calls[1] < 200
+    assert "rank1.sqlite: database disk image is mal" in remark(trace, "that cannot be read (1)")
+
+
+@pytest.mark.parametrize(("name", "left"), [("a.sqlite", "a.sqlite"), ("z.sqlite", "z.sqlite")])
+def test_of_two_files_of_a_rank_that_with_more_calls_is_read(tmp_path, name, left):
+    folder = written(tmp_path, *job())
+    store(folder / name, rows_of([5.0], [5.1], 1), [1])
+    trace = read(folder)
+    check(trace)
+    assert left in remark(trace, "further files of a rank (1)")
+
+
 # ---- what is refused
 
 
@@ -226,6 +244,27 @@ def test_kernels_of_nccl_that_cannot_be_told_are_left_out(tmp_path):
     assert f"({RANKS})" in remark(trace, "on a process's second device")
     with pytest.raises(TraceError, match="no range of NCCL tells one.*include-json=true"):
         nccl(tmp_path, ended="UPDATE NVTX_EVENTS SET jsonText = NULL")
+
+
+def test_calls_of_mpi_beside_kernels_of_nccl_are_counted(tmp_path):
+    trace = nccl(tmp_path, ended="CREATE TABLE MPI_COLLECTIVES_EVENTS (start INTEGER);"
+                 "INSERT INTO MPI_COLLECTIVES_EVENTS VALUES (1), (2)")  # fmt: skip
+    check(trace)
+    assert f"({2 * RANKS})" in remark(trace, "collectives of MPI, beside those of NCCL")
+
+
+def test_kernels_of_nccl_of_processes_without_a_rank(tmp_path):
+    other = ("UPDATE NVTX_EVENTS SET globalTid = globalTid + (1 << 24) "
+             "WHERE start = (SELECT MAX(start) FROM NVTX_EVENTS); "
+             "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = globalPid + (1 << 24) WHERE start = "
+             "(SELECT MAX(start) FROM CUPTI_ACTIVITY_KIND_KERNEL)")  # fmt: skip
+    with pytest.raises(TraceError, match=r"processes without a rank: 2; right would be nsys exp"):
+        nccl(tmp_path, ended=other)
+    some = ", ".join(f"({thread(rank)}, {rank})" for rank in range(RANKS - 1))
+    trace = nccl(tmp_path, ended=f"CREATE TABLE MPI_RANKS (globalTid, rank); "
+                 f"INSERT INTO MPI_RANKS VALUES {some}")  # fmt: skip
+    assert trace.ranks == RANKS - 1
+    assert f"({CALLS})" in remark(trace, "no known rank")
 
 
 @pytest.mark.parametrize("schema", [
@@ -289,6 +328,12 @@ def test_limits(tmp_path, monkeypatch, limit, value, said):
     monkeypatch.setattr(nsight, "_STEPS", 1)
     with pytest.raises(TraceError, match=said):
         read(written(tmp_path, *job()))
+
+
+def test_the_limit_of_calls_is_one_of_all_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(nsight, "MOST_CALLS", CALLS + 1)
+    with pytest.raises(TraceError, match=rf"{tmp_path}: calls: more than 13; profile less time"):
+        read(written(tmp_path, *job(), together=False))
 
 
 @pytest.mark.parametrize("made", ["CAST(start AS TEXT)", "start + 0.5", "'x'"])

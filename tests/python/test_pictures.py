@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from latecomer.core import registry
-from latecomer.lab.views import plot, scaling, style
+from latecomer.lab.views import curves, plot, scaling, style
 from matplotlib.colors import to_hex
 from test_report import row
 
@@ -145,3 +145,18 @@ def test_title_and_footer_stay_inside_of_the_picture():
     for text in (figure._suptitle, figure._supxlabel):
         assert text.get_window_extent().x1 <= figure.bbox.x1
     assert "burst=0" in figure.get_supxlabel()
+
+
+def test_five_panels_leave_no_empty_axes():
+    figure = drawn(sweep(ranks=range(2, 9), sizes=[64 << each for each in range(5)]))
+    assert (len(figure.axes), len(shown(figure))) == (6, 5)
+
+
+def test_times_of_nothing_are_drawn():
+    figure = drawn(sweep(time=lambda _ranks, _size: 0.0))
+    assert shown(figure)
+
+
+def test_a_limit_that_is_not_known_is_not_drawn():
+    assert curves._limits([[row("ring", limit_ms=None)]]) == []
+    assert curves._limits([[row("ring", limit_ms=2.0)]]) == [(5.0, 2.0)]

@@ -185,3 +185,8 @@ def test_a_program_with_a_sanitizer_runs(option, tmp_path):
     command = [launch.command[0], "-x", "ASAN_OPTIONS=detect_leaks=0", *launch.command[1:]]
     job = run_command(preload.preloading(command, preload.library(), settings), launch.env).check()
     assert "latecomer: Of " in job.err
+
+
+def test_a_program_that_may_not_be_read_is_taken_to_have_no_sanitizer(tmp_path, monkeypatch):
+    monkeypatch.setattr(preload.shutil, "which", lambda _: str(tmp_path))  # reading a folder fails
+    assert not preload._needs_address_sanitizer(["mpirun", "program"])

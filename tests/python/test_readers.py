@@ -4,6 +4,7 @@ import json
 import os
 import stat
 
+import numpy as np
 import pytest
 from kineto_helpers import (
     CALLS,
@@ -25,7 +26,7 @@ from kineto_helpers import (
 )
 from latecomer.cli import run
 from latecomer.report.analysis.lateness import analyse
-from latecomer.report.trace import TraceError, read
+from latecomer.report.trace import TraceError, model, read
 from latecomer.report.trace.about import NAME, About, about
 from latecomer.report.trace.dtypes import collective_of, communicates, in_kernel
 
@@ -119,6 +120,26 @@ def test_the_programs_call_tells_what_a_kernel_is(tmp_path):
     assert trace.remarks == []
 
 
+@pytest.mark.parametrize("change", [{"args": {}}, {"args": {"correlation": "x"}}, {"ts": None}])
+def test_a_launch_that_tells_nothing_does_not_matter(tmp_path, change):
+    traces = launched(job("ncclKernel_SendRecv"), "all_to_all")
+    for trace in traces:
+        last = trace["traceEvents"][-1]
+        trace["traceEvents"].append({**last, "ts": last["ts"] + 1e5, **change})
+    check(read(stored(tmp_path, traces)), collective="alltoall")
+
+
+def test_a_call_of_the_program_around_a_kernel_of_another_collective_does_not_matter(tmp_path):
+    traces = launched(job(), "all_reduce")
+    for trace in traces:
+        for each in trace["traceEvents"]:
+            if each["name"] == "nccl:all_reduce":
+                each["name"] = "nccl:all_gather"
+            if each["cat"] == "kernel":
+                each["args"]["Collective name"] = "allreduce"
+    check(read(stored(tmp_path, traces)))
+
+
 def test_messages_between_two_ranks_are_counted(tmp_path):
     some = launched(job("ncclDevKernel_SendRecv(ncclDevComm*)"), "send 0->1", message=True)
     for trace, other in zip(some, job(), strict=True):
@@ -174,6 +195,14 @@ def test_collectives_of_mpi_are_read_as_those_of_gloo(tmp_path):
     trace = read(tmp_path)
     assert len(trace.groups) == 1
     assert analyse(trace).latest == 1
+
+
+def test_of_several_groups_whose_calls_mpi_carried_out_none_is_told(tmp_path):
+    for rank in range(RANKS):
+        trace = json.loads(json.dumps(load(rank)).replace('"gloo:', '"mpi:'))
+        store(tmp_path, rank, trace)
+    told = remark(read(tmp_path), "group is not known, since their threads do not fit the groups (")
+    assert told.endswith("rank0.json: 4 threads for 2 groups")
 
 
 # ---- groups
@@ -282,6 +311,30 @@ def test_what_a_call_says_wrongly_beside_its_time_does_not_matter(tmp_path, chan
     traces = job()
     traces[1]["traceEvents"][7] |= change
     check(read(stored(tmp_path, traces)))
+
+
+def of_another_group(traces, members, **change):
+    """With as many calls more, of a group of these members."""
+    for trace in traces:
+        calls = [kernel(NCCL, 1.006 + 0.01 * call, 1e-4, **facts(call, group="1", members=members))
+                 for call in range(CALLS)]  # fmt: skip
+        trace["traceEvents"] += [each | change for each in calls]
+    return traces
+
+
+def test_calls_of_a_group_of_too_many_ranks_without_files_are_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "MOST_SPARSE", 1000)
+    traces = of_another_group(job(ranks=1000)[:RANKS], range(1000))
+    trace = read(stored(tmp_path, traces))
+    assert [group.name for group in trace.groups] == ["0"]
+    told = remark(trace, f"calls of groups that are too large ({CALLS * RANKS})")
+    assert "group '1': calls by members: 20 x 1000; the files hold 80 of them: bring tog" in told
+
+
+def test_calls_of_a_group_whose_times_are_all_wrong_are_left_out(tmp_path):
+    trace = read(stored(tmp_path, of_another_group(job(), range(RANKS), ts="soon")))
+    check(trace)
+    assert f"({CALLS * RANKS})" in remark(trace, "calls of groups without any known time")
 
 
 def test_groups_whose_calls_do_not_fit_are_left_out(tmp_path):
@@ -423,6 +476,28 @@ def test_numbers_that_no_other_rank_has_are_said(tmp_path, capsys):
     assert "which no other rank has (1), such as group '0', rank 1, calls 100 to 119" in told.err
     assert "of all ranks" not in told.out
     assert "next:  Read the remarks" in told.out
+
+
+@pytest.mark.parametrize("odd", [None, 0, 1, 3])
+@pytest.mark.parametrize("first", [1, 3, 5])
+def test_on_one_clock_a_rank_that_recorded_earlier_calls_is_matched_by_time(tmp_path, first, odd):
+    """Calls without numbers; the ranks that recorded most of them lack the first ones. The time of
+    one rank's eighth call is not known."""
+    traces = job(numbered=False)
+    if odd is not None:
+        traces[odd]["traceEvents"][8]["ts"] = None
+    for rank, trace in enumerate(traces):
+        own = trace["traceEvents"]
+        trace["traceEvents"] = own[: CALLS // 2 + first] if rank == 1 else own[first:]
+    trace = read(stored(tmp_path, traces))
+    (group,) = trace.groups
+    known = np.array([CALLS - first, CALLS // 2 + first, CALLS - first, CALLS - first])
+    known -= np.arange(RANKS) == (-1 if odd is None else odd)
+    assert np.isfinite(group.arrival).sum(axis=0).tolist() == known.tolist()
+    assert np.isfinite(group.arrival).all(axis=1).tolist() == [
+        first <= call < CALLS // 2 + first and (odd is None or call != 8) for call in range(CALLS)
+    ]
+    assert len(trace.remarks) == (odd is not None)
 
 
 def test_without_other_work_nothing_is_said_of_launches(tmp_path, capsys):

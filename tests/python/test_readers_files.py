@@ -287,6 +287,38 @@ def test_a_file_that_lacks_its_base_of_times_has_that_of_the_others(tmp_path):
     assert remark(trace, "bases of times")
 
 
+def test_folders_that_are_closed_are_passed_over(tmp_path, monkeypatch):
+    folder = stored(tmp_path / "traces" / "open", job()).parent
+    (folder / "closed").mkdir()
+    for name in ("iterdir", "is_dir", "is_file"):
+        whole = getattr(Path, name)
+
+        def refused(path, *, whole=whole, **words):
+            if "closed" in path.name:
+                raise PermissionError(13, "Permission denied", str(path))
+            return whole(path, **words)
+
+        with monkeypatch.context() as closed:
+            closed.setattr(Path, name, refused)
+            check(read(folder))
+
+
+def test_a_file_that_may_not_be_looked_at_is_passed_over(tmp_path, monkeypatch):
+    folder = stored(tmp_path, job())
+    (folder / "closed.json").write_text("")
+    is_file = Path.is_file
+
+    def refused(path, **words):
+        if path.name == "closed.json":
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path, **words)
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    trace = read(folder)
+    check(trace)
+    assert "closed.json" in remark(trace, "no regular file (1)")
+
+
 # ---- hostile sizes
 
 
@@ -341,10 +373,18 @@ def test_packed_events_are_as_many_as_bytes(tmp_path, monkeypatch):
         chrome.read(tmp_path / "a.json.gz", lambda event: None, LeftOut())
 
 
-def test_a_file_of_many_collectives_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("latecomer.report.trace.events.MOST_CALLS", CALLS - 1)
-    with pytest.raises(TraceError, match=f"collectives: more than {CALLS - 1}"):
+@pytest.mark.parametrize(("limit", "most", "said"), [
+    ("events.MOST_CALLS", CALLS - 1, "rank0.json: collectives: more than 19"),
+    ("events.MOST_WORK", 5, "rank0.json: events of a device: more than 5; profile fewer steps"),
+    ("events.MOST_MEMBERS", 3, "rank0.json: ranks in lists of groups: more than 3; use fewer gr"),
+    ("kineto.MOST_CALLS", CALLS * 2, ": calls: more than 40; profile fewer steps"),
+    ("files.MOST_FILES", 3, ": files of a trace: 4; right would be at most 3"),
+])  # fmt: skip
+def test_a_job_of_many_things_is_refused(tmp_path, monkeypatch, limit, most, said):
+    monkeypatch.setattr(f"latecomer.report.trace.{limit}", most)
+    with pytest.raises(TraceError) as raised:
         read(stored(tmp_path, job()))
+    assert said in str(raised.value)
 
 
 def test_the_window_moves_over_long_files(tmp_path, monkeypatch):

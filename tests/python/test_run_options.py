@@ -1,17 +1,21 @@
 """`latecomer run`: what is wrong or without effect is refused before a job starts."""
 
 import json
+import re
 import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from latecomer import cli
 from latecomer.command.declare import UsageError
 from latecomer.launch import processes
 from latecomer.launch.dropin import Comparison, Ended, Wishes, run_once
 from latecomer.report.trace.about import about
+from latecomer.verbs.run import _answer_of_trace
+from latecomer.verbs.run_lines import closing_lines
 from latecomer.verbs.settings import claimed
 from trace_helpers import Files, arrivals_and_exits
 
@@ -251,3 +255,53 @@ def test_the_program_of_a_trace_is_none_of_the_launcher_s_options(
     words = ["run", "--trace", str(tmp_path / "t"), "--", str(name), *options, "true"]
     assert cli.run(words) == 0
     assert Path(about(tmp_path / "t").program).samefile(shutil.which("true"))
+
+
+# ---- what a run ends with
+
+
+def calls_of(handled, estimated, saved, more):
+    job = {"calls": {"handled": handled, "native": 3, "before_arrival": 2}, "short_calls": 7,
+           "estimated_calls": estimated, "saved_s": saved, "saved_range_s": more, "ranks": 4,
+           "slept_s": 0.0}  # fmt: skip
+    ended = Ended(0, 1.0, job)
+    return closing_lines(["mpirun"], ended, None, Wishes(verbose=True))
+
+
+@pytest.mark.parametrize(("saved", "estimated", "said"), [
+    (2.0, 10, "10 of 10 handled calls saved an estimated 2 s a rank (saved: 1.5 to 2.5 s)"),
+    (-0.25, 10, "10 of 10 handled calls lost an estimated 0.25 s a rank (saved: -0.75 to 0.25 s)"),
+    (2.0, 4, "4 of 10 handled calls saved an estimated 2 s a rank (saved: 1.5 to 2.5 s); no "
+             "estimate for the other 6"),
+])  # fmt: skip
+def test_what_handled_calls_saved_is_told_with_its_range(saved, estimated, said):
+    *_, calls, last = calls_of(10, estimated, saved, 0.5)
+    assert calls.startswith("calls of all ranks: 10 handled, 3 native; short ones left to the MPI")
+    assert last == f"{said}; --compare measures it"
+
+
+@pytest.mark.parametrize(("traced", "rest"), [
+    (True, r"latecomer report .*/my\ trace' reads the calls before that"),
+    (False, "no call was traced before that"),
+])  # fmt: skip
+def test_a_job_that_ended_too_early_says_what_there_is_of_it(tmp_path, traced, rest):
+    folder = tmp_path / "my trace"
+    folder.mkdir()
+    if traced:
+        Files(2).write(folder, *arrivals_and_exits(3, 2))
+    ended = Ended(7, 1.0, begun=True, trace=folder)
+    (line,) = closing_lines(["/usr/bin/mpirun", "./app"], ended, None, Wishes())
+    assert line.startswith("mpirun ended with 7 before all ranks were in MPI_Finalize, where they")
+    assert re.search(f"; {rest}$", line)
+
+
+def test_a_trace_that_tells_no_call_gives_no_answer(tmp_path, capsys):
+    folder = Files(2).write(tmp_path / "none", *(np.zeros((0, 2)) for _ in range(2)))
+    assert _answer_of_trace(folder, None, Ended(0, 1.0)) is None
+    assert capsys.readouterr().err == ""
+    (folder / "rank-0.trace").write_bytes(b"junk" * 200)
+    (folder / "rank-1.trace").unlink()
+    assert _answer_of_trace(folder, None, Ended(0, 1.0)) is None
+    told = capsys.readouterr().err
+    assert f"latecomer: {folder}: usable files of a trace: none of 1 (" in told
+    assert "right would be rank-0.trace, ... of one job, whole" in told

@@ -1,6 +1,7 @@
 """Files of several runs in one folder, and calls whose times contradict the file or each other."""
 
 import json
+import shutil
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from latecomer.report.analysis.lateness import analyse
 from latecomer.report.trace import native_file, read
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace.left_out import LeftOut
-from latecomer.report.trace.same_run import Span, together
+from latecomer.report.trace.same_run import Span, apart, together
 from trace_helpers import ZERO, Files, arrivals_and_exits
 
 CALLS, RANKS, LATE = 12, 4, 1
@@ -78,6 +79,14 @@ def test_runs_that_overlap_are_told_apart_by_their_calls(tmp_path):
     assert known(trace) == [CALLS, CALLS, CALLS, 0]
 
 
+def test_a_file_that_cannot_be_opened_is_named(tmp_path):
+    folder, left = run_in(tmp_path / "a"), LeftOut()
+    paths = [folder / "rank-0.trace", folder / "rank-9.trace"]
+    assert [file.path for file in native_file.read(paths, left)] == paths[:1]
+    assert left.remarks() == [f"left out: files that cannot be used (1), such as {paths[1]}: cannot "
+                              "be read: No such file or directory; check the file"]  # fmt: skip
+
+
 def test_of_two_whole_runs_in_folders_one_is_read(tmp_path):
     """The first file of a rank by name is not always of the run of the others."""
     first = run_in(tmp_path / "a")
@@ -113,6 +122,28 @@ def test_files_whose_times_overlap_go_together(seed):
         else:
             sets.append([at])
     assert sorted(together(spans, len)) == max(sets, key=len)
+
+
+@pytest.mark.parametrize(("begin", "end", "said"), [
+    (40.0, 50.0, "its times overlap with those of fewer files"),
+    (150.0, 160.0, "it begins 50 s after the others end"),
+])  # fmt: skip
+def test_of_two_runs_on_another_clock_one_is_of_the_same_run(begin, end, said):
+    spans = {0: Span("a", 0, 100), 1: Span("a", 0, 100), 2: Span("b", 10, 20),
+             3: Span("b", begin, end)}  # fmt: skip
+    kept_ones = together(spans, len)
+    assert sorted(kept_ones) == [0, 1, 2]
+    assert apart(3, [0, 1], spans) == said
+
+
+def test_of_two_files_of_a_rank_the_first_is_read(tmp_path):
+    folder = run_in(tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    shutil.copy(folder / "rank-2.trace", tmp_path / "b")
+    trace = read(tmp_path)
+    assert known(trace) == [CALLS] * RANKS
+    told = remark(trace, "further files of a rank (1)")
+    assert told.endswith(f"{tmp_path}/b/rank-2.trace: rank 2 is in {folder}/rank-2.trace")
 
 
 # ---- times that contradict the file
@@ -231,6 +262,15 @@ def test_of_several_runs_the_one_of_most_ranks_is_read(tmp_path, numbered, later
     told = remark(trace, "keep one file a rank")
     assert "(3)" in told
     assert "run0_rank0.json: rank 0 is in run1_rank0.json" in told
+
+
+def test_a_rank_that_only_other_runs_have_has_no_file(tmp_path):
+    runs = [[profiled(start)[0], None, None, None] for start in (100.0, 200.0)]
+    runs += [[None, *profiled(start)[1:]] for start in (1.0, 300.0)]
+    trace = read(kept(tmp_path, runs))
+    assert known(trace) == [0, CALLS, CALLS, CALLS]
+    told = remark(trace, "keep one file a rank (5)")
+    assert "run0_rank0.json: of rank 0 there is no other" in told
 
 
 def test_numbers_tell_the_files_of_hosts_whose_clocks_differ(tmp_path):

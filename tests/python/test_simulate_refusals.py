@@ -1,5 +1,6 @@
 """The refusals of the simulate verb, and their errors."""
 
+import math
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import latecomer
 import pytest
+from latecomer.base import memory
 from latecomer.core import registry
 from latecomer.core.native_choices import MODELS
 from simulate_helpers import refusal, rows_of
@@ -97,6 +99,23 @@ PACKAGE_FOLDER = str(Path(latecomer.__file__).parents[1])
             "--late-rank has no effect on --arrivals gamma: 3; leave it out, or use --arrivals onelate",
         ),
         (["--engine", "grid"], "no such --engine: grid; use virtual or simgrid"),
+        (["--platform", "p.xml"], "--platform without SimGrid: p.xml; add --engine simgrid"),
+        (["--config", "plain"], "--config without SimGrid: plain; add --engine simgrid"),
+        (["--engine", "simgrid"], "--engine simgrid without --platform: none; name a platform's"),
+        (
+            ["--collective", "bcast", "--op", "sum"],
+            "--op with bcast: sum; leave it out: it combines nothing",
+        ),
+        (["--root", "1"], "--root with allreduce: 1; leave it out: it has none"),
+        (
+            ["--collective", "bcast", "--nodes", "4", "--root", "9"],
+            "--root out of range: 9; use 0 to 3",
+        ),
+        (
+            ["--collective", "bcast", "--algorithms", "linear_tree"],
+            "no such algorithm to simulate: 'linear_tree' is an algorithm of allreduce and reduce: "
+            "--collective allreduce; or take another one",
+        ),
         (["--memory", "much"], "--memory: 'much' is not usable"),
         (["--nodes", "4", "--late-rank", "4"], "no such rank to be late: 4; use 0 to 3"),
         (
@@ -143,6 +162,14 @@ def test_little_memory_is_told_in_its_own_unit(capsys):
     assert float(found[1]) > 1
 
 
+def test_memory_that_the_machine_does_not_tell_has_no_limit(monkeypatch):
+    def absent(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(memory.Path, "read_text", absent)
+    assert memory.free_bytes() == math.inf
+
+
 def test_what_does_not_fit_in_memory_is_refused_before_it_starts(capsys):
     words = ["--algorithms", "segmented_ring:segments=4096", "--nodes", "4096", "--bytes", "16MiB"]
     begin = time.process_time()
@@ -186,3 +213,8 @@ def test_the_estimate_of_memory_is_no_less_than_what_is_taken(algorithm, ranks):
     )
     taken, estimated = map(int, done.stdout.split())
     assert taken <= estimated <= 2 * taken
+
+
+def test_a_word_that_is_no_text_is_named(capsys):
+    said = refusal(capsys, "--algorithms", "ring:\udc80=1", code=1)
+    assert "a word is no text in UTF-8; give another one" in said

@@ -200,3 +200,26 @@ def test_a_command_of_slurm_that_hangs_is_named_with_the_log(monkeypatch, tmp_pa
     said = r"Slurm hangs in the lab: slurmctld: squeue has no answer within 0.1 s \| error: three; "
     with pytest.raises(cluster.LabError, match=said):
         slurm._ask("squeue", "100")
+
+
+def test_a_daemon_that_hangs_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(slurm, "_FOLDER", tmp_path)
+    monkeypatch.setattr(slurm, "START_S", 0.1)
+    with pytest.raises(cluster.LabError, match=r"in the lab: munged: no answer within 0.1 s; "):
+        slurm._run("munged", ["sleep", "100"])
+
+
+@pytest.mark.parametrize(
+    ("states", "said"), [("1 idle\n1 down", "1 idle; 1 down"), ("", "no answer")]
+)
+def test_hosts_that_stay_busy_are_told_of(monkeypatch, tmp_path, states, said):
+    monkeypatch.setattr(slurm, "_FOLDER", tmp_path)
+    monkeypatch.setattr(slurm, "START_S", -1.0)
+    monkeypatch.setattr(slurm, "_ask", lambda *_: states)
+    with pytest.raises(cluster.LabError, match=f"hosts are not idle after -1 s: {said}; "):
+        slurm._wait_until_idle(2)
+
+
+def test_users_are_told_to_run_slurm_as_root(monkeypatch):
+    monkeypatch.setattr(slurm, "Path", lambda _: SimpleNamespace(read_text=lambda: "deny\n"))
+    assert "run the lab as root" in slurm._remedy()

@@ -1,5 +1,6 @@
 """Times that stay in files, and large traces by some of their stretches."""
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from latecomer.base.errors import UserError
 from latecomer.report.analysis import sample
 from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.facts import facts
 from latecomer.report.analysis.graph import graph_of
 from latecomer.report.analysis.origin import origin
 from latecomer.report.trace import UNKNOWN, Words, read
@@ -105,6 +107,25 @@ def test_stretches_of_a_loop_stand_for_the_rest(monkeypatch, seed):
         np.testing.assert_allclose(other, one, atol=0.05 * one.sum())
     saved = [each.saved(each.without([1])) for each in (graph, whole.graph)]
     assert saved[0] == pytest.approx(saved[1], rel=0.1)
+
+
+def test_of_a_large_trace_it_is_said_that_stretches_stand_for_the_rest(monkeypatch):
+    """Those in which a time is not known are left out."""
+    trace = loop(2000, 4, 1)
+    came = trace.groups[0].exit[:, :2] + 0.001
+    pair = group_of(came, came.max(axis=1, keepdims=True) + np.full((2000, 2), 0.0005), trace.words,
+                    name="pair", members=[0, 1])  # fmt: skip
+    trace.groups[0].exit[900:1100, 3] = np.nan
+    trace = replace(trace, groups=[*trace.groups, pair])
+    told = [each for each in facts(analysed(trace, skip=0)).remarks if "The trace is large" in each]
+    assert told == []
+    monkeypatch.setattr(sample, "MOST", 4000)
+    monkeypatch.setattr(sample, "SOME", 1600)
+    found = facts(analysed(trace, skip=0))
+    (told,) = [each for each in found.remarks if "The trace is large" in each]
+    assert re.fullmatch(r"The trace is large: stretches of it stand for the rest, 1\d % of the run\.",
+                        told)  # fmt: skip
+    assert found.late == [1]
 
 
 @pytest.mark.parametrize("collectives", [0, 2])

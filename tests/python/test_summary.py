@@ -1,7 +1,9 @@
 """Who was late, in a sentence: nobody is named where the clocks do not tell."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from latecomer.base.clock import clock_of_this_process
@@ -32,6 +34,11 @@ def test_below_the_error_of_clocks_nobody_is_named(error):
                          "and ranks wait 50 ms a call.")  # fmt: skip
 
 
+def test_without_arrivals_no_rank_is_named():
+    said = str(Summary((RankSummary(0, "a", 1.0, 10, 0, 0, 0.0, 0.1),)))
+    assert said.splitlines()[0].endswith("10.0 % moving data. No arrivals are known.")
+
+
 def test_the_rank_for_which_others_wait_most_is_named_before_the_one_that_is_last_most_often():
     ranks = (
         RankSummary(0, "a", 1.0, 10, 10, 7, 0.3, 0.1, caused=0.1),
@@ -45,3 +52,11 @@ def test_processes_of_a_machine_read_one_clock():
     code = "from latecomer.base.clock import clock_of_this_process as c; print(c())"
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert other.stdout == f"{clock_of_this_process()}\n"
+
+
+def test_a_clock_that_is_not_known_is_like_no_other(monkeypatch):
+    def unknown(_path):
+        raise OSError
+
+    monkeypatch.setattr(Path, "readlink", unknown)
+    assert clock_of_this_process()[1:] == (str(os.getpid()),) * 2

@@ -263,6 +263,16 @@ def test_groups_of_any_names_come_back_apart(tmp_path, seed):
         assert {len(group) for group in again.groups} == {3}
 
 
+@pytest.mark.parametrize(("names", "shown"), [
+    (["", "unnamed communicator #0"], ["unnamed communicator #0'", "unnamed communicator #0"]),
+    (["a", "a", "a #0", "a #0'"], ["a #0\"", "a #1", "a #0", "a #0'"]),
+])  # fmt: skip
+def test_a_name_that_is_made_for_a_group_is_no_other_one_s(names, shown):
+    words = Words()
+    made = [group_of(*arrivals_and_exits(3, 2), words, name=name) for name in names]
+    assert group_names(trace_of(made, words)) == [each.replace('"', "''") for each in shown]
+
+
 def test_messages_that_are_not_whole_are_not_written(tmp_path):
     trace = played(wavefront, 3, 1)
     trace = replace(trace, messages=replace(trace.messages, until=0.1))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fuzz_helpers import WRONG, damaged, outcome, structure
-from latecomer.report.trace import TraceError, read, table_rows
+from latecomer.report.trace import TraceError, model, read, table_rows
 from latecomer.report.trace.table_export import COLUMNS, parquet
 from trace_helpers import made_up
 
@@ -127,6 +127,21 @@ def test_too_much_is_refused(tmp_path, monkeypatch):
         read(table(tmp_path, some))
 
 
+def test_a_group_that_tells_nothing_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(model, "MOST_SPARSE", 1000)
+    sparse = [{**row, "group": "sparse", "sequence": row["rank"]} for row in rows_of(1, 100)]
+    trace = read(table(tmp_path, [*rows_of(10, 100), *sparse]))
+    assert [group.name for group in trace.groups] == ["world"]
+    assert ("left out: calls of groups that are too large (100), such as group 'sparse': calls by "
+            "members: 100 x 100; the files hold 100 of them: bring together those of all ranks"
+            in trace.remarks)  # fmt: skip
+    untimed = [{**row, "group": "untimed", "leave": None} for row in rows_of(4)]
+    trace = read(table(tmp_path, [*rows_of(), *untimed]))
+    assert [group.name for group in trace.groups] == ["world"]
+    assert any("groups without any known time (4), such as group 'untimed'" in each
+               for each in trace.remarks), trace.remarks  # fmt: skip
+
+
 def test_files_that_are_cut_are_read_as_far_as_they_go(tmp_path):
     raw = gzip.compress(lines_of(rows_of(400)).encode())
     (tmp_path / "a.jsonl.gz").write_bytes(raw[: len(raw) // 2])
@@ -204,3 +219,19 @@ def test_messages_whose_size_one_side_tells_have_it(tmp_path):
                                               ("receive", 1, 0.05, {}))]  # fmt: skip
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert read(tmp_path / "a.jsonl").messages.bytes.tolist() == [8]
+
+
+def test_a_file_that_cannot_be_read_says_so(tmp_path, monkeypatch):
+    def refused(path, most):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    (tmp_path / "calls.csv").touch()
+    monkeypatch.setattr("latecomer.base.regular_files.read", refused)
+    with pytest.raises(TraceError) as raised:
+        read(tmp_path / "calls.csv")
+    assert str(raised.value) == (
+        f"{tmp_path}/calls.csv: cannot be read: Permission denied; name a table"
+    )
+    (tmp_path / "calls.csv").rename(tmp_path / "notes")
+    with pytest.raises(TraceError, match="no trace in the folder.*holds .*notes"):
+        read(tmp_path)

@@ -75,6 +75,16 @@ def test_either_tool_will_do(program, tool, monkeypatch):
 
 
 @needs_lines
+def test_a_tool_that_does_not_run_leaves_it_to_the_next_one(program, tmp_path, monkeypatch):
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF")
+    broken.chmod(0o755)
+    monkeypatch.setattr(code, "_TOOLS", [("no-such-tool", []), (str(broken), []), *code._TOOLS])
+    path, site = program
+    assert lines_of([site], noted(path)) == {site: "step (app.c:4)"}
+
+
+@needs_lines
 def test_a_program_that_was_changed_since_tells_no_line(program):
     path, site = program
     for wrong in ({"bytes": 1}, {"changed": 1}, {"program": path.parent / "other"}):

@@ -15,6 +15,7 @@ from latecomer import cli
 from latecomer.report.analysis import sections
 from latecomer.report.analysis.answer import answer, answer_of, facts
 from latecomer.report.analysis.cut import analysed
+from latecomer.report.analysis.facts import simulated
 from latecomer.report.analysis.first_screen import bars
 from latecomer.report.analysis.lateness import analyse
 from latecomer.report.analysis.page import page
@@ -432,6 +433,23 @@ def test_the_what_if_is_sorted_and_folded():
     )
 
 
+def test_the_page_says_why_an_answer_of_the_what_if_is_not_told():
+    found = analyse(made_up(calls=30))
+    right = what_if(found.trace, found.run_seconds, seconds=0.5)
+    some = [replace(each, replayed=None, remark="needs more time: --budget 90")
+            if each.scenario.name in ("perfect balance", "half the lateness") else each
+            for each in right.answers]  # fmt: skip
+    made = sections.what_if(replace(right, answers=some), found)
+    for part, name in (("chief", "perfect balance"), ("rest", "half the lateness")):
+        (row,) = [row for row in made[part] if row.heads[0] == name]
+        assert [cell.text for cell in row.cells] == ["not told: needs more time: --budget 90"]
+    assert made["classes"]
+    named = replace(facts(found), saved=None)
+    assert simulated(named, replace(right, answers=some)) == named  # what nobody asked is not told
+    none = [replace(each, replayed=None, remark="no") for each in right.answers]
+    assert sections.what_if(replace(right, answers=none), found)["classes"] is None
+
+
 @pytest.mark.parametrize(
     ("error", "trusted"), [(0.09, True), (-0.09, True), (0.11, False), (-0.7, False)]
 )
@@ -519,6 +537,15 @@ def test_perfetto_has_slices_on_tracks_of_their_own(tmp_path):
         own = sorted((each["ts"], -each["dur"]) for each in slices
                      if (each["pid"], each["tid"], each["name"]) == (pid, tid, "allreduce"))  # fmt: skip
         assert all(a[0] - a[1] <= b[0] + 0.01 for a, b in pairwise(own))
+
+
+def test_perfetto_has_no_slice_of_a_rank_whose_time_is_not_known(tmp_path):
+    trace = made_up(calls=4, ranks=3)
+    trace.groups[0].exit[2, 1] = np.nan
+    export.perfetto(trace, tmp_path / "a.json")
+    events = json.loads((tmp_path / "a.json").read_text())["traceEvents"]
+    named = Counter(each["pid"] for each in events if each["name"] == "allreduce")
+    assert named == {0: 4, 1: 3, 2: 4}
 
 
 def test_perfetto_has_what_may_overlap_beside_the_tracks(tmp_path):
@@ -625,3 +652,26 @@ def test_an_algorithm_may_stand_for_that_of_the_library(folder, capsys):
 def test_the_what_if_can_be_left_out(folder, capsys):
     assert cli.run(["report", str(folder), "--budget", "0"]) == 0
     assert "What if" not in capsys.readouterr().out
+
+
+def test_a_page_of_a_trace_in_which_ranks_never_meet_is_refused(tmp_path, capsys):
+    folder = Files(1).write(tmp_path / "alone", *arrivals_and_exits(5, 1, late=None))
+    assert cli.run(["report", str(folder), "--html", str(tmp_path / "page.html")]) == 1
+    assert capsys.readouterr().err == (
+        f"latecomer: error: nothing that a page could show: {folder} has no call of two or more "
+        "ranks; leave out --html, or record a run of several ranks\n"
+    )
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_wrong_network_of_the_environment_ends_the_what_if_alone(folder, monkeypatch, capsys):
+    monkeypatch.setenv("LATECOMER_NETWORK", "nowhere")
+    assert cli.run(["report", str(folder), "--json"]) == 0
+    told = capsys.readouterr()
+    assert "latecomer: no what-if: " in told.err
+    assert "nowhere" in told.err
+    assert json.loads(told.out)["what_if"] is None
+    assert cli.run(["report", str(folder), "--network", "nowhere"]) in (1, 2)
+    told = capsys.readouterr()
+    assert "nowhere" in told.err
+    assert told.out == ""

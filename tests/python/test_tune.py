@@ -3,10 +3,13 @@
 import json
 import random
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from dropin_helpers import launcher_of
 from latecomer import cli
+from latecomer.base.errors import UserError
 from latecomer.core.compiled import core
 from latecomer.lab import rules as rulefile
 from latecomer.lab.bench import places
@@ -16,6 +19,7 @@ from latecomer.lab.tune import cells as tuning
 from latecomer.lab.tune import journal as journals
 from latecomer.lab.tune import write as writing
 from latecomer.launch import mpi
+from latecomer.verbs import tune as verb
 
 COSTS = "alpha=100us,beta=40ns"
 
@@ -172,6 +176,37 @@ def test_nothing_is_confirmed_where_native_is_best(monkeypatch):
     runs = fake_runs(monkeypatch, lambda _run, name, _late, _n: 1.0 if name == "native" else 2.0)
     assert tuning.measure(GRID, CELL, FakePlace(), None) == []
     assert len(runs) == 1
+
+
+def test_wrong_results_end_the_sweep(monkeypatch):
+    samples = [FakeSample(0, "native", 1.0), FakeSample(0, "ring", 1.0, wrong=2)]
+    monkeypatch.setattr(tuning.job, "measure", lambda *_: FakeOutcome(samples))
+    said = "wrong results in cell allreduce 4096 B: ring; report this"
+    with pytest.raises(Exception, match=said):
+        tuning.measure(GRID, CELL, FakePlace(), None)
+
+
+def test_all_that_arrivals_change_is_measured_by_default():
+    chosen = replace(GRID, algorithms=None).algorithms_of("allreduce")
+    assert chosen[:2] == ["native", "fastest"]
+    assert {"prereduced_ring", "online_owners"} <= set(chosen)
+    assert not {"auto", "recursive_doubling"} & set(chosen)
+
+
+def test_rules_that_cannot_be_written_name_the_option(tmp_path):
+    path = tmp_path / "absent" / "rules.json"
+    with pytest.raises(UserError, match=r"cannot write the rules \(No such file.*; use --output"):
+        writing.write(content_of({}), path)
+
+
+@pytest.mark.parametrize(("beats", "said"), [
+    (True, "out.json: 1 rule; latecomer rules explain out.json lists them"),
+    (False, "out.json: no rules, since nothing beat the MPI library beyond the noise"),
+])  # fmt: skip
+def test_the_number_of_rules_is_told(capsys, beats, said):
+    content = content_of({("allreduce", 4096): [measured(0.0, "ring", beats=beats)]})
+    verb._tell(content, Path("out.json"), as_json=False)
+    assert capsys.readouterr().out == said + "\n"
 
 
 def test_a_cell_that_fails_ends_the_sweep(monkeypatch):

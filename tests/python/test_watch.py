@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from latecomer.report.analysis.cut import analysed
 from latecomer.report.analysis.facts import facts
-from latecomer.report.trace import Words
+from latecomer.report.trace import Words, tail
 from latecomer.report.trace import native_file as native
 from latecomer.report.trace.model import TraceError
 from latecomer.report.watch import late
@@ -361,7 +361,9 @@ def test_the_watch_ends_with_a_job_that_was_killed(tmp_path):
                               "program; no other rank goes on.")  # fmt: skip
 
 
-@pytest.mark.parametrize(("pid", "gone"), [(ended_process, True), (os.getpid, False)])
+@pytest.mark.parametrize(("pid", "gone"), [
+    (ended_process, True), (os.getpid, False), (lambda: 1 << 40, False),
+])  # fmt: skip
 def test_a_rank_that_is_gone_is_said_to_be(tmp_path, pid, gone):
     job, _ = hanging(tmp_path)
     of_this_host(job, [0], pid())
@@ -375,16 +377,22 @@ def test_a_rank_that_is_gone_is_said_to_be(tmp_path, pid, gone):
     )
 
 
-def test_a_late_host_is_named_as_one(tmp_path):
+def of_late_host(folder):
+    """A job of two hosts, whose second one's ranks are late by turns."""
     work = steps(np.random.default_rng(1), 20, 12)
     slow = np.random.default_rng(2).permuted(np.tile([0.02, 0.018, 0.016, 0.014, 0.012, 0.01],
                                                      (len(work), 1)), axis=1)  # fmt: skip
     work[:, 6:] += slow
-    job = Job(tmp_path / "trace", *loop(work))
+    job = Job(folder, *loop(work))
     for rank, path in enumerate(job.whole):
         name = f"node{rank}".encode().ljust(64, b"\0")
         host = f"host{rank // 6}".encode().ljust(64, b"\0")
         job.whole[path] = job.whole[path].replace(name, host)
+    return job
+
+
+def test_a_late_host_is_named_as_one(tmp_path):
+    job = of_late_host(tmp_path / "trace")
     with job.watcher() as watcher:
         view = job.look(watcher, 15.0)
     assert view.late == tuple(range(6, 12))
@@ -416,3 +424,60 @@ def test_a_file_that_is_no_trace_is_named_with_what_is_wrong(tmp_path, junk):
         assert f"{path}: it" in told
         path.write_bytes(native.MAGIC + bytes(100))  # one that is being written
         assert sentence(job.look(watcher, 3.5)).endswith("not yet: rank 1.")
+
+
+def test_files_of_another_version_name_nobody_and_say_why(tmp_path):
+    job = late_job(tmp_path / "trace", 1, [(1, 0, 900)], seconds=18)
+    for path in job.whole:
+        raw = bytearray(job.whole[path])
+        np.frombuffer(raw, native.HEADER, 1)["version"] = 99
+        job.whole[path] = bytes(raw)
+    with job.watcher() as watcher:
+        view = job.look(watcher, 15.0)
+    assert view.late == ()
+    assert "Nobody is named: the files cannot be used: " in sentence(view)
+    assert "none of 4 (" in sentence(view)
+
+
+def test_a_status_that_is_being_written_is_no_hang(tmp_path):
+    job, _ = hanging(tmp_path)
+    with job.watcher() as watcher:
+        assert job.look(watcher, 20.0).stuck
+        for path in job.whole:
+            raw = bytearray(path.read_bytes())
+            np.frombuffer(raw, native.HEADER, 1)["turn"] += 1
+            path.write_bytes(raw)
+        assert not watcher.look().stuck
+
+
+def test_the_first_look_at_a_long_trace_keeps_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(tail, "_CHUNK", 64)
+    job = late_job(tmp_path / "trace", 1, [(2, 0, 2000)], seconds=30)
+    with job.watcher() as watcher:
+        view = job.look(watcher, 28.0)
+        assert all(each.cut and len(each.recent) <= 256 for each in view.seen.tails.values())
+    assert view.late == (2,)
+
+
+def test_of_very_many_communicators_those_in_use_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(tail, "_COMMUNICATORS", 3)
+    job = late_job(tmp_path / "trace", 1, [(2, 0, 900)], seconds=18)
+    for rank, path in enumerate(job.whole):
+        job.whole[path] = with_communicators(job.whole[path], job.files, rank, range(1, 9))
+    with job.watcher() as watcher:
+        view = job.look(watcher, 15.0)
+        for each in view.seen.tails.values():
+            assert sorted(each.places()) == [0, 6, 7, 8]
+    assert view.late == (2,)
+
+
+def with_communicators(raw, files, rank, numbers):
+    """A file that has records of these communicators, too, before its calls."""
+    header = np.frombuffer(raw, native.HEADER, 1).copy()
+    more = []
+    for number in numbers:
+        record = files.communicator(rank)
+        record["id"], record["key"] = number, 100 + number
+        more.append(record.tobytes())
+    header["used"] += len(more)
+    return header.tobytes() + b"".join(more) + raw[native.HEADER.itemsize :]

@@ -111,6 +111,41 @@ def test_windows_match_messages_as_the_whole_trace_does(tmp_path, seed, monkeypa
     assert sum(map(len, left)) < 30
 
 
+def test_messages_whose_other_side_is_in_no_file_are_left_out(tmp_path, monkeypatch):
+    """Of a rank that is in no communicator, and of a communicator that has no record."""
+
+    class Odd(Tagged):
+        def message(self, rank, order, *, communicator, **words_of):
+            record = super().message(rank, order, **words_of)
+            record["communicator"] = communicator
+            return record
+
+    monkeypatch.setattr(window, "MOST_RECORDS", 10 * RANKS)
+    monkeypatch.setattr(window, "LEAST_RECORDS", 8)
+    monkeypatch.setattr(tail, "LEAST", 8)
+    rng = np.random.default_rng(1)
+    made = [[{**each, "communicator": 0, "order": 3 * each["order"]} for each in own]
+            for own in random_messages(rng, 100)]  # fmt: skip
+    for own in made:
+        for at, (peer, communicator) in enumerate(((9, 0), (1, 5))):
+            own[:0] = [{"order": 3 * each + at + 1, "what": 0, "peer": peer, "size": 1, "tag": 0,
+                        "begin": 0.0, "took": 0.01, "communicator": communicator}
+                       for each in range(10)]  # fmt: skip
+    counts = Odd(RANKS).write_messages(tmp_path / "trace", made)
+    for rank, count in enumerate(counts):
+        path = tmp_path / "trace" / f"rank-{rank}.trace"
+        raw = bytearray(path.read_bytes())
+        np.frombuffer(raw, native.HEADER, 1)["used"] += count
+        path.write_bytes(raw)
+    with Watcher(tmp_path / "trace", lambda: 0.0, lambda: Files.STARTED) as watcher:
+        seen = watcher.look().seen
+    assert not seen.why
+    assert all(each.left_out for each in seen.tails.values())
+    found = pairs(seen.found.trace)
+    assert len(found) > 3
+    assert all(sent == received for sent, received in found)
+
+
 def handed_on(folder):
     """Rank 1 is late for all others, since it waits for rank 0's message each time.
 

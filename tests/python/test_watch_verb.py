@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -18,6 +19,7 @@ from latecomer.report.watch.watcher import Watcher
 from mpi_helpers import installed
 from rich.console import Console
 from scenes_helpers import both_families
+from test_watch import hanging, of_late_host
 from trace_helpers import HOSTILE, Files
 from watch_helpers import Job, loop, steps
 
@@ -71,6 +73,51 @@ def test_lines_end_with_the_job(job, capsys, monkeypatch):
     assert len(lines) == 2  # those that say the same are not repeated
     assert re.match(r"\d\d:\d\d:\d\d Rank 1 on host node1 is late, ", lines[0])
     assert re.match(r"\d\d:\d\d:\d\d All 4 ranks have ended", lines[1])
+
+
+def test_a_watch_may_begin_before_its_job(job, tmp_path, capsys, monkeypatch):
+    folder = tmp_path / "later"
+
+    def sleep(_):
+        job.at(16.0, ended=True)
+        job.folder.rename(folder)
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    assert run(["watch", str(folder)]) == 0
+    told = capsys.readouterr()
+    assert f"{folder} is not there yet: waiting for the job to make it" in told.err
+    assert told.out.splitlines()[0].endswith(" No rank has begun to write its trace.")
+    assert told.out.splitlines()[-1].endswith(" All 4 ranks have ended.")
+
+
+def test_lines_tell_the_calls_in_which_ranks_hang(tmp_path, capsys, monkeypatch):
+    made, step = hanging(tmp_path)
+    made.time = 20.0
+    made.at(20.0)
+    monkeypatch.setattr(time, "time", lambda: Files.STARTED + made.time)
+    monkeypatch.setattr(time, "sleep", lambda _: made.at(21.0, ended=True))
+    assert run(["watch", str(made.folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert " Rank 0 on host node0 has not come: ranks 1, 2 and 3 wait for 17 s" in lines[0]
+    assert [re.sub(r"^\d\d:\d\d:\d\d", "", line) for line in lines[1:3]] == [
+        f"   ranks 1, 2 and 3: for 17 s in allreduce, call {step} of MPI_COMM_WORLD",
+        "     not come: rank 0 on node0, outside of collectives, for 17 s",
+    ]
+
+
+def test_in_a_terminal_the_screen_is_drawn_anew(job, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setattr(time, "sleep", lambda _: job.at(16.0, ended=True))
+    monkeypatch.setenv("TERM", "xterm")
+    assert run(["watch", str(job.folder)]) == 0
+    drawn = sys.stdout.getvalue()
+    assert "Ctrl-C ends the watch, not the job" in drawn
+    assert "\x1b[2K" in drawn
+    assert drawn.index("Rank 1 on host node1") < drawn.index("All 4 ranks have ended.")
 
 
 def test_json_is_one_object_a_line(job, capsys, monkeypatch):
@@ -161,6 +208,26 @@ def test_a_screen_of_many_ranks_shows_those_that_matter(tmp_path):
     assert re.search(r"^ *23 +node23", text, re.M)
     assert re.search(r"and 2[4-9] more", text)
     assert len(text.splitlines()) <= 24
+
+
+def test_the_screen_of_a_late_host_has_a_row_a_host(tmp_path):
+    made = of_late_host(tmp_path / "trace")
+    with made.watcher() as watcher:
+        text = shown(made.look(watcher, 15.0), 100)
+    rows = [line.split()[0] for line in text.splitlines() if re.match(r" *host\d", line)]
+    assert rows == ["host1", "host0"]
+
+
+def test_the_screen_tells_who_has_ended_and_the_calls_in_which_ranks_hang(tmp_path):
+    made, step = hanging(tmp_path)
+    with made.watcher() as watcher:
+        made.at(20.0)
+        made.show(3, list(made.whole)[3], 3.9, ended=True)
+        made.time = 20.0
+        text = shown(watcher.look(), 100)
+    assert " traces  4 ranks on 4 hosts  1 ended" in text.splitlines()[0]
+    assert f"ranks 1 and 2: for 17 s in allreduce, call {step} of MPI_COMM_WORLD" in text
+    assert "  not come: rank 0 on node0, outside of collectives, for 17 s" in text
 
 
 LATE = r"""

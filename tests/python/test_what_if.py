@@ -268,6 +268,61 @@ def test_no_answer_is_below_nothing():
     assert all(each.replayed.seconds >= 0 for each in found.answers if each.replayed)
 
 
+def ordered():
+    """A trace whose operator does not commute."""
+    trace = made_up(calls=20)
+    trace.groups[0].operator[:] = trace.words.place("ordered, of the program")
+    return trace
+
+
+def test_an_algorithm_that_does_not_take_the_calls_is_told_as_such():
+    trace = ordered()
+    answers = what_if(trace, analyse(trace).run_seconds, only=("ring", "auto"), seconds=0.5)
+    ring, auto = answers.answers
+    assert ring.replayed is None
+    assert ring.remark.endswith("since ring needs a commutative operator")
+    assert auto.replayed
+
+
+def test_calls_that_the_library_s_algorithm_does_not_take_stay_as_measured():
+    trace = ordered()
+    run = analyse(trace).run_seconds
+    answers = what_if(trace, run, native="ring", seconds=0.5)
+    assert answers.factors == {}
+    told = {each.scenario.name: each.replayed.seconds for each in answers.answers}
+    assert told["the MPI library's own algorithms"] == pytest.approx(run)
+    assert told["perfect balance"] < 0.6 * run
+
+
+def test_calls_before_one_that_no_algorithm_takes_use_no_link():
+    trace = made_up(calls=20)
+    group = trace.groups[0]
+    group.bytes[::2] = 1 << 19
+    group.operator[::2] = trace.words.place("ordered, of the program")
+    network = f"{NETWORK},burst=1MiB"
+    simulator = Simulator(Collectives(graph_of(trace)), network, False, "", "ring")
+    simulator.fit(1.0)
+    assert [each.bytes for each in simulator.factors] == [1 << 20]
+
+
+def test_an_algorithm_for_nodes_is_the_automatic_one_where_each_node_has_one_rank():
+    trace = made_up(calls=20, served=0, algorithm="nodes")
+    answers = what_if(trace, analyse(trace).run_seconds, seconds=0.5)
+    assert answers.repeated.seconds > 0
+    assert set(answers.factors) == set(Collectives(graph_of(trace)).classes)
+
+
+def test_costs_of_memory_are_fitted_as_the_others():
+    trace = made_up(calls=20)
+    made = [Simulator(Collectives(graph_of(trace)), f"{NETWORK}{more}", False, "", "ring")
+            for more in ("", ",memory=2ns")]  # fmt: skip
+    for simulator in made:
+        simulator.fit(1.0)
+    assert made[1]._costs(0.5).memory == pytest.approx(1e-9)
+    (plain,), (dearer,) = (simulator.factors.values() for simulator in made)
+    assert dearer <= plain
+
+
 def test_what_takes_too_long_is_left_out_and_says_so():
     words = Words()
     times = arrivals_and_exits(30, 200)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from kineto_helpers import job, stored
+from latecomer.base import whole_files
 from latecomer.base.errors import UserError
 from latecomer.base.whole_files import check_apart, fresh, write_text
 from latecomer.cli import run
@@ -101,6 +102,29 @@ def test_a_collector_of_all_files_of_an_end_sees_none_twice(tmp_path):
         part.write_text("half")
         assert [each.name for each in tmp_path.iterdir() if each.suffix == ".prom"] == []
     assert list(tmp_path.glob("*.prom")) == [tmp_path / "job.prom"]
+
+
+def refuse_new_files(*_args, **_more):
+    raise PermissionError(13, "Permission denied")
+
+
+def test_a_file_in_a_folder_of_others_is_written_in_place(tmp_path, monkeypatch):
+    monkeypatch.setattr(whole_files.tempfile, "mkstemp", refuse_new_files)
+    file = tmp_path / "a"
+    with pytest.raises(PermissionError) as error:
+        write_text(file, "new")
+    assert error.value.filename == str(file)
+    file.write_text("before")
+    write_text(file, "after")
+    assert file.read_text() == "after"
+
+
+def test_a_file_that_may_not_be_written_is_refused_at_first(tmp_path, monkeypatch):
+    file = tmp_path / "a"
+    file.write_text("before")
+    monkeypatch.setattr(whole_files.os, "access", lambda *_: False)
+    with pytest.raises(whole_files.WriteError, match="cannot write --output: .*a; name a file"):
+        whole_files.check_file("--output", file)
 
 
 # ---- two in one

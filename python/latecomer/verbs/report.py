@@ -259,9 +259,9 @@ def _report(trace: Trace, part: Mapping[str, Any], asked: Options) -> int:
     found = seen.found
     html = asked.html
     if html is not None and not _has_calls(found):
-        raise ValueError(
-            "no call of two or more ranks is in the trace, so there is nothing to show"
-        )
+        what = f"{trace.source} has no call of two or more ranks"
+        raise UserError("nothing that a page could show", what,
+                        "leave out --html, or record a run of several ranks")  # fmt: skip
     seen, answers = with_what_if(seen, asked.network, asked.native, asked.budget)
     if asked.json:
         from ..report.analysis.summary import summary

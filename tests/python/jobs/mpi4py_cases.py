@@ -138,6 +138,14 @@ def errors():
     refused(TypeError, "not 'int'", comm.Allreduce, 3, ours)
     refused(ValueError, "a list of 5", comm.Bcast, [mine, 1, 2, 3, 4])
     refused(ValueError, "one for each of the", comm.Allgatherv, mine, [ours, [1] * (SIZE + 1)])
+    refused(ValueError, f"displacements: {SIZE + 1}; one for each of the", comm.Allgatherv, mine,
+            [ours, [0] * SIZE, [0] * (SIZE + 1), MPI.DOUBLE])  # fmt: skip
+    refused(ValueError, f"displacements: {1 << 31} is above", comm.Allgatherv, mine[:0],
+            [ours, [0] * SIZE, [1 << 31] * SIZE, MPI.DOUBLE])  # fmt: skip
+    refused(ValueError, "give [MPI.BOTTOM, count, type]", comm.Bcast, [MPI.BOTTOM, 4])
+    empty = MPI.DOUBLE.Create_contiguous(0).Commit()
+    refused(ValueError, "extent 0; give a count", comm.Bcast, [mine, empty])
+    empty.Free()
     refused(ValueError, "no multiple", comm.Bcast, [bytearray(7), MPI.DOUBLE])
     refused(TypeError, "has no MPI datatype", comm.Bcast, [mine, "nonsense"])
     several = [mine, [4], MPI.DOUBLE]  # counts for each rank, of one part or of a whole

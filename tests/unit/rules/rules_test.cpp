@@ -66,6 +66,36 @@ TEST(UserRules, LateRanksComeInTheLaterHalfOfTheImbalance) {
   EXPECT_EQ(imbalance_of(std::vector<Seconds>{1, 3, 2}), 2);
 }
 
+TEST(UserRules, AnImbalanceHasAnUpperBound) {
+  const UserRules rules = read_rules(
+      R"({"rule_file_version": 1, "module": "latecomer", "network": "alpha=1ms,beta=0ns",
+          "collectives": {"allreduce": [{"rules": [{"imbalance_max": 2, "alg": "ring"}]}]}})",
+      "rules.json");
+  const auto is_found = [&](Seconds late) {
+    const std::vector<Seconds> arrivals = {0, late, 0, 0};
+    return find_rule(rules, vector_of(1000), {arrivals, nullptr, &*rules.network}) != nullptr;
+  };
+  EXPECT_TRUE(is_found(0));
+  EXPECT_TRUE(is_found(2e-3));  // the transfer takes 1 ms
+  EXPECT_FALSE(is_found(2.1e-3));
+}
+
+TEST(UserRules, TheExplanationSaysHowTheRanksLie) {
+  const UserRules rules = read_rules(kText, "rules.json");
+  const std::vector<Seconds> together(4, 0);
+  const auto said = [&](const Placement* placement) {
+    return consider(rules, vector_of(1000), {together, placement, &*rules.network})
+        .front()
+        .obstacle;
+  };
+  const std::string wanted = "for ranks that lie single-node";
+  const Placement pairs = {0, 0, 1, 1};
+  const Placement alone = {0, 1, 2, 3};
+  EXPECT_EQ(said(nullptr), wanted + ", and it is not known how these lie");
+  EXPECT_EQ(said(&pairs), wanted + ", and these do not: several nodes with several ranks");
+  EXPECT_EQ(said(&alone), wanted + ", and these do not: one-per-node");
+}
+
 /// Both see the same obstacles.
 TEST(UserRules, TheExplanationEndsWithTheRuleThatIsFound) {
   const UserRules rules = read_rules(kText, "rules.json");

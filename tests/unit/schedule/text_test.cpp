@@ -106,6 +106,22 @@ TEST(Text, EveryWrongLineIsNamed) {
   EXPECT_THROW((void)parse_plan(""), Error);
 }
 
+TEST(Text, APlanHasAtMostTwoInnerPlans) {
+  const auto with = [](int count) {
+    std::string inner;
+    for (int i = 0; i < count; ++i) inner += "inner\n" + plan_text();
+    return replaced(plan_text(), "end\n", inner + "end\n");
+  };
+  EXPECT_EQ(parse_plan(with(2)).inner.size(), 2u);
+  try {
+    (void)parse_plan(with(3));
+    FAIL() << "three inner plans were read";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "line: 'inner' is not usable; right would be two inner plans at most");
+  }
+}
+
 TEST(PlanHash, DependsOnAllThatRanksAgreeOnAndOnNothingLocal) {
   const Plan plan = parse_plan(plan_text());
   Plan other = plan;

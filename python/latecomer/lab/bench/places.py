@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def lab_costs(spec: cluster.LabSpec, alpha: float | None = None) -> str:
 INHERITED, LOCAL = "inherit", "local"  # names of places
 
 
-class Place:
+class Place(ABC):
     """A place that runs the programs of an MPI library."""
 
     rank = 0  # of this process; 0 where it starts all of them
@@ -74,9 +75,9 @@ class Place:
         """The lower bound of the time after the last arrival; None: not known."""
         return None
 
+    @abstractmethod
     def run(self, arguments: Sequence[str], deadline: float | None) -> int:
         """Run the program and return its exit code. Raises DeadlineError after some seconds."""
-        raise NotImplementedError
 
 
 class LabPlace(Place):

@@ -186,8 +186,6 @@ def choose_cluster(
     if per_node and network.per_node not in (1, per_node):
         what = f"--per-node {per_node} with per_node in --network"
         raise OptionError(what, network.per_node, "leave one of them out")
-    if factor > MOST_RANKS:
-        raise OptionError("--per-node out of range", factor, f"use 1 to {MOST_RANKS}")
     for number in (numbers[0], numbers[-1]):
         if not 1 <= number * factor <= MOST_RANKS:
             remedy = f"use 1 to {MOST_RANKS // factor}, since {MOST_RANKS} ranks can be simulated"

@@ -36,12 +36,12 @@ def figure(rows: Sequence[Row]) -> Figure:
     down = math.ceil(len(shown) / across)
     made = Figure(figsize=(6.4 * across, 0.5 + 4.6 * down), layout="constrained")
     FigureCanvasAgg(made)
-    cells = made.subplots(down, across, squeeze=False).flat
+    cells = list(made.subplots(down, across, squeeze=False).flat)
     looks = line_looks(rows)
     logarithmic = _wide(_times(rows))  # in all panels or in none
     for axes, panel in zip(cells, shown, strict=False):
         _panel(axes, panel, looks, logarithmic)
-    for axes in list(cells)[len(shown) :]:
+    for axes in cells[len(shown) :]:
         axes.set_axis_off()
     return made
 
@@ -59,7 +59,8 @@ def _panel(axes: Axes, panel: Panel, looks: dict[str, Look], logarithmic: bool) 
         for name, own in lines(panel.rows).items()
     }
     limit = sorted({(getattr(r, panel.x), r.limit_ms) for r in panel.rows if r.limit_ms})
-    _scale_x(axes, panel.x, [x for points in found.values() for x, _ in points])
+    timed = [x for points in found.values() for x, _ in points]
+    _scale_x(axes, panel.x, timed or [getattr(r, panel.x) for r in panel.rows])
     _scale_y(axes, _times(panel.rows), logarithmic)
     for name, own in lines(panel.rows).items():
         _line(axes, found[name], looks[name])

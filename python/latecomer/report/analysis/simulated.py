@@ -261,8 +261,6 @@ class Simulator:
             cost[_row(each.collective)] = cost.get(_row(each.collective), 0.0) + float(
                 np.mean(spent) * len(self.members[each])
             )
-        if not cost:
-            return []
         collective = max(cost, key=cost.__getitem__)
         rows = [row for row in algorithms(collective) if row.name not in _LEFT_OUT]
         if self.trace.ranks > _SLOW_ABOVE:

@@ -62,7 +62,7 @@ def read(folder: str | Path) -> Trace:
             raise errors[0]
         for path in filter(files.is_regular, level[:_LOOKED_AT]):
             profiles_of_sums.refuse(path)
-        seen += [path.name for path in level if not path.is_dir()]
+        seen += [path.name for path in level if not files.is_folder(path)]
     if tables:
         raise tables[0]
     raise TraceError("no trace in the folder", f"{folder} holds {_held(folder, seen)}",

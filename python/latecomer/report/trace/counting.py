@@ -39,7 +39,9 @@ class _Slot:
     calls: dict[int, Call] = field(default_factory=dict)  # by rank
 
     def add(self, rank: int, call: Call) -> None:
-        self.begin, self.end = max(self.begin, call.arrival), min(self.end, call.exit)
+        # What is not known is the second one here, and is passed over.
+        self.begin = max(call.arrival if math.isnan(self.begin) else self.begin, call.arrival)
+        self.end = min(call.exit if math.isnan(self.end) else self.end, call.exit)
         self.calls[rank] = call
 
 
@@ -136,10 +138,10 @@ def _merged(line: _Line, rank: int, calls: Sequence[Call]) -> tuple[_Line, int]:
 
 def _before(line: _Line, at: int, calls: Sequence[Call], place: int) -> bool:
     """Tell whether the slot was over when the call began: the rank lacks it."""
-    here = _overlap(line[at], calls[place])
-    return here < -_OFF or (
-        at + 1 < len(line) and _overlap(line[at + 1], calls[place]) > max(here, 0.0)
-    )
+    slot, call = line[at], calls[place]
+    if slot.end < call.arrival - _OFF:
+        return True
+    return at + 1 < len(line) and _overlap(line[at + 1], call) > max(_overlap(slot, call), 0.0)
 
 
 def _after(line: _Line, at: int, calls: Sequence[Call], place: int) -> bool:
@@ -153,9 +155,10 @@ def _after(line: _Line, at: int, calls: Sequence[Call], place: int) -> bool:
 
 
 def _overlap(slot: _Slot, call: Call) -> float:
-    """Seconds that both have in common; infinite where a time is not known: calls come in order."""
-    both = min(slot.end, call.exit) - max(slot.begin, call.arrival)
-    return math.inf if math.isnan(both) else both
+    """Seconds that both have in common; 0 where a time is not known: calls come in order."""
+    if math.isnan(slot.begin + slot.end + call.arrival + call.exit):
+        return 0.0
+    return min(slot.end, call.exit) - max(slot.begin, call.arrival)
 
 
 # ---- ranks of different clocks

@@ -40,7 +40,7 @@ def levels(folder: Path) -> Iterator[list[Path]]:
             if len(found) < MOST_ENTRIES:
                 found += _entries(each, each == folder)
         yield found
-        within = [each for each in found[:MOST_FILES] if _is_folder(each)]
+        within = [each for each in found[:MOST_FILES] if is_folder(each)]
         if not within:
             return
 
@@ -56,7 +56,8 @@ def _entries(folder: Path, asked: bool) -> list[Path]:
         return []
 
 
-def _is_folder(path: Path) -> bool:
+def is_folder(path: Path) -> bool:
+    """Tell whether it is a folder that may be looked at, or a link to one."""
     try:
         return path.is_dir()
     except OSError:

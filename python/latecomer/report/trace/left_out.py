@@ -41,10 +41,6 @@ class LeftOut:
             self.add(what, each.where, each.value, each.count)
         self._doubts |= other._doubts
 
-    def count(self, what: str) -> int:
-        found = self._reasons.get(what)
-        return found.count if found else 0
-
     def remarks(self) -> list[str]:
         """One sentence for each reason."""
         return [

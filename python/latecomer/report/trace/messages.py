@@ -162,8 +162,5 @@ def _joined(left: Int64s, right: Int64s) -> tuple[Int64s, Int64s]:
 
 def joined(sides: Sequence[Side]) -> Side:
     """All of them, one behind the other."""
-    if not sides:
-        nothing = np.zeros(0)
-        return Side(nothing.astype(np.int32), nothing, nothing, nothing, nothing.astype(np.int32))
     return Side(**{name: np.concatenate([getattr(side, name) for side in sides])
                    for name in vars(sides[0])})  # fmt: skip

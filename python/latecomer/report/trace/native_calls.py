@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from .align import Offset
 from .left_out import LeftOut
 from .model import Group, TraceError, Words, check_size, earliest
 from .native_file import Comm, File
-from .stored_times import Stored
+from .stored_times import Stored, Times
 
 _Part = tuple[File, Comm]
 
@@ -164,9 +165,7 @@ def _count(comm: Comm, overlapping: bool) -> int:
 
 def _stored(group: Group) -> Stored:
     """The times, which are in files."""
-    if isinstance(group.arrival, np.ndarray):
-        raise TypeError("times in files are meant")
-    return group.arrival.stored
+    return cast("Times", group.arrival).stored
 
 
 def _set_clock(group: Group, offsets: Sequence[Offset], start: float) -> None:

@@ -65,9 +65,6 @@ class Times:
         """(calls, members)."""
         return len(self.stored.rows), len(self.stored.parts)
 
-    def __len__(self) -> int:
-        return len(self.stored.rows)
-
     def __getitem__(self, key: Any) -> Any:
         rows, *members = key if isinstance(key, tuple) else (key,)
         if isinstance(rows, (int, np.integer)):

@@ -118,9 +118,6 @@ class Window:
             tail.write(folder)
         try:
             seen.files = native.files_of(folder, left)
-            if not seen.files:
-                seen.why = f"the files cannot be used: {left.said(1)}"
-                return
             trace = native.joined(folder, seen.files, left)
             # Where records were left out, the window begins when it does on all ranks.
             start = _common_begin(trace, [rank for rank, tail in seen.tails.items() if tail.cut])
