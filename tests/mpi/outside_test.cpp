@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "communicator.hpp"
+#include "trace/trace_file.hpp"
 
 namespace latecomer::testing {
 namespace {
@@ -72,6 +73,26 @@ MPI_TEST(of_a_thread_that_did_not_begin_nothing_is_known) {
     sleep();
     outside::entered();
     CHECK_EQ(outside::totals().time, 0);
+  });
+}
+
+/// As it may happen by chance: those times are long that are in the sample.
+MPI_TEST(times_outside_of_calls_are_no_longer_than_the_run) {
+  in_thread([&] {
+    const std::int64_t begin = trace::now_ns();
+    outside::begin();
+    for (int call = 0, slept = 0; call < 1'000'000 && slept < 20; ++call) {
+      outside::entered();
+      outside::left();
+      if (!outside::next.measures || call < 1000) continue;
+      sleep();
+      ++slept;
+    }
+    outside::entered();
+    const trace::Outside all = outside::totals();
+    CHECK(all.time > 0 && all.time <= trace::now_ns() - begin);
+    CHECK(all.blocked > 0);
+    CHECK(are_parts(all));
   });
 }
 

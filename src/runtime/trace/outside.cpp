@@ -61,6 +61,7 @@ Usage usage() {
 }
 
 struct Sample {
+  std::int64_t began = 0;
   Usage begin;
   std::int64_t cost = INT64_MAX;  // of asking twice, at least
   std::int64_t drawn = 0;         // when the next time was drawn, ...
@@ -111,7 +112,7 @@ std::int64_t rounded(double time) { return std::llround(time); }
 
 void begin() {
   sample = {};
-  sample.drawn = trace::now_ns();
+  sample.began = sample.drawn = trace::now_ns();
   start();
 }
 
@@ -137,11 +138,14 @@ void stop() {
   draw(now.time);
 }
 
+/// A few long times in the sample may stand for more than there was: then their shares are right.
 trace::Outside totals() {
   trace::Outside all;
-  all.time = rounded(sample.time);
-  all.preempted = std::min(rounded(sample.preempted), all.time);
-  all.blocked = std::min(rounded(sample.blocked), all.time - all.preempted);
+  const auto elapsed = static_cast<double>(trace::now_ns() - sample.began);
+  const double scale = sample.time > elapsed ? elapsed / sample.time : 1.0;
+  all.time = rounded(scale * sample.time);
+  all.preempted = std::min(rounded(scale * sample.preempted), all.time);
+  all.blocked = std::min(rounded(scale * sample.blocked), all.time - all.preempted);
   return all;
 }
 
