@@ -23,9 +23,9 @@
 namespace latecomer::wrapped {
 namespace {
 
-/// True if the MPI library gets all calls on the communicator, and nothing is recorded: it has one
-/// rank, or ranks of another MPI_COMM_WORLD. MPI is asked nothing: it may be no communicator, for
-/// which MPI would call the program's error handler.
+/// True if the MPI library gets all calls on the communicator, and none is recorded: it has one
+/// rank, ranks of another MPI_COMM_WORLD or, where nothing is counted, two groups. MPI is asked
+/// nothing: it may be no communicator, for which MPI would call the program's error handler.
 bool is_left(MPI_Comm comm) {
   if (used_last(comm)) return false;
   const bool counts = fast_path.counts.load(std::memory_order_relaxed);

@@ -76,7 +76,7 @@ MPI_TEST(of_a_thread_that_did_not_begin_nothing_is_known) {
   });
 }
 
-/// As it may happen by chance: those times are long that are in the sample.
+/// The long times are those in the sample, as may happen by chance.
 MPI_TEST(times_outside_of_calls_are_no_longer_than_the_run) {
   in_thread([&] {
     const std::int64_t begin = trace::now_ns();

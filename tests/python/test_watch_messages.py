@@ -112,7 +112,7 @@ def test_windows_match_messages_as_the_whole_trace_does(tmp_path, seed, monkeypa
 
 
 def test_messages_whose_other_side_is_in_no_file_are_left_out(tmp_path, monkeypatch):
-    """Of a rank that is in no communicator, and of a communicator that has no record."""
+    """Their ranks are in no communicator, or their communicator has no record."""
 
     class Odd(Tagged):
         def message(self, rank, order, *, communicator, **words_of):

@@ -138,7 +138,7 @@ void stop() {
   draw(now.time);
 }
 
-/// A few long times in the sample may stand for more than there was: then their shares are right.
+/// Long times in the sample may stand for more time than there was: then their shares count.
 trace::Outside totals() {
   trace::Outside all;
   const auto elapsed = static_cast<double>(trace::now_ns() - sample.began);

@@ -39,7 +39,7 @@ class _Slot:
     calls: dict[int, Call] = field(default_factory=dict)  # by rank
 
     def add(self, rank: int, call: Call) -> None:
-        # What is not known is the second one here, and is passed over.
+        # max() and min() keep the first one if the second is NaN: unknown times are passed over.
         self.begin = max(call.arrival if math.isnan(self.begin) else self.begin, call.arrival)
         self.end = min(call.exit if math.isnan(self.end) else self.end, call.exit)
         self.calls[rank] = call
